@@ -1,0 +1,283 @@
+//! The orders a worker understands, and the words it exchanges with its agent.
+//!
+//! A worker is a child process that performs one activity. It reads one [`Order`] as a line of JSON from standard
+//! input, sets everything up, and answers [`Word::Ready`]. It then waits for a line `go`, performs, answers
+//! [`Word::Done`] and exits with 0; a failure is [`Word::Failed`] and exit code 1. When its standard input ends it
+//! exits at once: the agent is gone. A line `stop` ends a serving activity in order.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use btu_units::{BitRate, Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::record::Report;
+
+/// What one worker has to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Seeds payload and randomised choices.
+    pub seed: u64,
+    /// The worker is killed when it has not finished this long after `go`.
+    #[serde(rename = "deadline_ns")]
+    pub deadline: Span,
+    /// The activity itself.
+    pub activity: Activity,
+}
+
+/// How much to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// A fixed volume in bytes.
+    Bytes(Bytes),
+    /// As much as goes in this time: for calibration and for activities that are rates by nature.
+    #[serde(rename = "for_ns")]
+    For(Span),
+}
+
+/// Who calls whom. The black boxes listen and the test machine connects, whichever way the data flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meeting {
+    /// Bind to this address, any free port, and tell the port in [`Word::Ready`].
+    Listen(IpAddr),
+    /// Connect to a listening worker.
+    Connect(SocketAddr),
+}
+
+/// The transports of request and response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP, with Nagle's algorithm off.
+    Tcp,
+    /// UDP; an answer that does not come within the time-out is a loss.
+    Udp,
+}
+
+/// One activity with all it needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Activity {
+    /// Does nothing: what remains is the tool's own cost.
+    Null,
+    /// Sends a bulk TCP stream. Starts when the receiver's token arrives on the connection.
+    TcpSend(TcpSend),
+    /// Receives a bulk TCP stream. On `go` its clock starts and it sends the token.
+    TcpReceive(TcpReceive),
+    /// Sends a request, waits for the answer, and so on.
+    Request(Request),
+    /// Answers every request until the requester closes or says goodbye.
+    Respond(Respond),
+    /// Sends datagrams on an absolute schedule.
+    UdpSend(UdpSend),
+    /// Receives and counts datagrams.
+    UdpReceive(UdpReceive),
+    /// Complex arithmetic, then allocate, copy, free; so many rounds.
+    Cpu(Cpu),
+    /// Reads a large file and copies it to another.
+    Disk(Disk),
+    /// Serves FTP until told to stop.
+    FtpServe(FtpServe),
+    /// Offers an FTP server elsewhere under this station's address until told to stop.
+    FtpRelay(FtpRelay),
+    /// Fetches by FTP into a file.
+    FtpFetch(FtpFetch),
+}
+
+/// The token that opens a data connection: only a peer that was told it may start a flow.
+pub type Token = [u8; 16];
+
+/// Sender of a bulk TCP stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TcpSend {
+    /// Who calls whom.
+    pub meeting: Meeting,
+    /// What the receiver says first.
+    pub token: Token,
+    /// Bytes per system call; the last message of a volume may be shorter.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// How much.
+    pub work: Work,
+    /// Socket buffer (`SO_SNDBUF`), set before the connection is made; the system's own choice when absent.
+    #[serde(rename = "window_bytes")]
+    pub window: Option<Bytes>,
+}
+
+/// Receiver of a bulk TCP stream; it reads until the sender closes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TcpReceive {
+    /// Who calls whom.
+    pub meeting: Meeting,
+    /// What it says to the sender to start it.
+    pub token: Token,
+    /// Bytes asked for in each system call.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// Socket buffer (`SO_RCVBUF`) and window clamp, set before the connection is made.
+    #[serde(rename = "window_bytes")]
+    pub window: Option<Bytes>,
+}
+
+/// The side that asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The responder.
+    pub to: SocketAddr,
+    /// Over which transport.
+    pub transport: Transport,
+    /// Said in each first message.
+    pub token: Token,
+    /// Size of request and of response.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// How long to go on.
+    #[serde(rename = "duration_ns")]
+    pub duration: Span,
+}
+
+/// The side that answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Respond {
+    /// Address to listen on, any free port.
+    pub on: IpAddr,
+    /// Over which transport.
+    pub transport: Transport,
+    /// A requester that does not say it is not answered.
+    pub token: Token,
+    /// Size of request and of response.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+}
+
+/// Sender of a paced stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UdpSend {
+    /// Who calls whom: the listener answers the caller's greeting before anything flows.
+    pub meeting: Meeting,
+    /// Said in the greeting.
+    pub token: Token,
+    /// Payload of one datagram, at least 40 bytes.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// Offered load, counted over the payload.
+    #[serde(rename = "offered_bits_per_second")]
+    pub offered: BitRate,
+    /// How long.
+    #[serde(rename = "duration_ns")]
+    pub duration: Span,
+}
+
+/// Receiver of a paced stream; ends at the sender's farewell or after half a second of silence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UdpReceive {
+    /// Who calls whom.
+    pub meeting: Meeting,
+    /// Said in the greeting.
+    pub token: Token,
+    /// Payload of one datagram.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// Upper bound on datagrams expected, to size the record of what was seen.
+    pub expected_datagrams: u64,
+}
+
+/// The CPU activity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// How many rounds of arithmetic and memory.
+    pub rounds: Rounds,
+}
+
+/// How many rounds of a host activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounds {
+    /// A fixed number.
+    Count(u64),
+    /// As many as go in this time.
+    #[serde(rename = "for_ns")]
+    For(Span),
+}
+
+/// The disk activity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Disk {
+    /// Scratch directory; its files are removed at the end.
+    pub directory: PathBuf,
+    /// Size of the file that is read; the copy takes as much again.
+    #[serde(rename = "file_bytes")]
+    pub file: Bytes,
+    /// Bytes to copy in all; the file is gone through again and again.
+    pub work: Work,
+}
+
+/// The embedded FTP server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FtpServe {
+    /// Address to listen on, any free port.
+    pub address: IpAddr,
+    /// The only password it takes; the user name is `btu`.
+    pub password: String,
+}
+
+/// The relay to an external FTP server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FtpRelay {
+    /// Address to listen on, any free port.
+    pub address: IpAddr,
+    /// Unix socket behind which the world outside the testbed is.
+    pub doorway: PathBuf,
+}
+
+/// The FTP client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FtpFetch {
+    /// The server's control port.
+    pub server: SocketAddr,
+    /// User name.
+    pub user: String,
+    /// Password.
+    pub password: String,
+    /// File to fetch; the embedded server has a file `N.bin` of N random bytes for every N.
+    pub file: Option<String>,
+    /// Where the fetched file is written; removed at the end.
+    pub directory: PathBuf,
+    /// Bytes to fetch in all.
+    pub work: Work,
+}
+
+/// What a worker says to its agent, one line of JSON each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// Set up and waiting for `go`; where it listens, if it does.
+    Ready {
+        /// The address and port a peer can connect to.
+        endpoint: Option<SocketAddr>,
+    },
+    /// Finished.
+    Done(Box<Report>),
+    /// Could not do it; the message names the operation and the object.
+    Failed {
+        /// Why.
+        message: String,
+    },
+}
+
+/// An activity that is set up and waits for `go`; each room that performs activities makes these from an [`Order`].
+pub trait Performance: Send {
+    /// Where a peer can connect to, for activities that listen.
+    fn endpoint(&self) -> Option<SocketAddr>;
+
+    /// Performs and accounts. `stop` turns true when a serving activity shall end in order.
+    ///
+    /// # Errors
+    /// A message that names the operation and the object.
+    fn perform(
+        self: Box<Self>,
+        stop: &std::sync::atomic::AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>>;
+}

@@ -1,0 +1,169 @@
+//! The smallest thing measured: a component with a message size under a load, once.
+
+use std::fmt;
+
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Impairment, Station};
+
+/// The five message sizes of section 4.2 in bytes: database, 1 KB buffers, audio, disk block, bulk.
+pub const MESSAGE_SIZES: [Bytes; 5] =
+    [Bytes::new(100), Bytes::new(1024), Bytes::new(1250), Bytes::new(4096), Bytes::new(65536)];
+
+/// A named network activity. The first six are BTU's components (1995, section 4.2) and make the rating.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Component {
+    /// Test sends to active.
+    #[serde(rename = "SEND")]
+    Send,
+    /// Test receives from active.
+    #[serde(rename = "RECV")]
+    Recv,
+    /// Test sends to active, which delays incoming packets.
+    #[serde(rename = "SEND+DL")]
+    SendDelayed,
+    /// Two connections with active, one each way.
+    #[serde(rename = "SEND_RECV")]
+    SendRecv,
+    /// Test receives from active and passive, which delay incoming packets.
+    #[serde(rename = "2xRECV+DL")]
+    TwoRecvDelayed,
+    /// Test sends to active and passive, which drop incoming packets.
+    #[serde(rename = "2xSEND+DR")]
+    TwoSendDropped,
+    /// Request and response over TCP; not part of the rating.
+    #[serde(rename = "INTERACTIVE/TCP")]
+    InteractiveTcp,
+    /// Request and response over UDP; not part of the rating.
+    #[serde(rename = "INTERACTIVE/UDP")]
+    InteractiveUdp,
+    /// A paced stream of datagrams from active to test; not part of the rating.
+    #[serde(rename = "UDP")]
+    Udp,
+}
+
+impl Component {
+    /// The six of the rating, in the paper's order.
+    pub const RATED: [Self; 6] =
+        [Self::Send, Self::Recv, Self::SendDelayed, Self::SendRecv, Self::TwoRecvDelayed, Self::TwoSendDropped];
+
+    /// The further rows outside the rating.
+    pub const FURTHER: [Self; 3] = [Self::InteractiveTcp, Self::InteractiveUdp, Self::Udp];
+
+    /// The component's name as the paper writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "SEND",
+            Self::Recv => "RECV",
+            Self::SendDelayed => "SEND+DL",
+            Self::SendRecv => "SEND_RECV",
+            Self::TwoRecvDelayed => "2xRECV+DL",
+            Self::TwoSendDropped => "2xSEND+DR",
+            Self::InteractiveTcp => "INTERACTIVE/TCP",
+            Self::InteractiveUdp => "INTERACTIVE/UDP",
+            Self::Udp => "UDP",
+        }
+    }
+
+    /// Whether the component counts in the rating.
+    pub fn is_rated(self) -> bool {
+        Self::RATED.contains(&self)
+    }
+
+    /// The bulk connections: (sender, receiver).
+    pub const fn flows(self) -> &'static [(Station, Station)] {
+        use Station::{Active, Passive, Test};
+        match self {
+            Self::Send | Self::SendDelayed | Self::InteractiveTcp | Self::InteractiveUdp => &[(Test, Active)],
+            Self::Recv | Self::Udp => &[(Active, Test)],
+            Self::SendRecv => &[(Test, Active), (Active, Test)],
+            Self::TwoRecvDelayed => &[(Active, Test), (Passive, Test)],
+            Self::TwoSendDropped => &[(Test, Active), (Test, Passive)],
+        }
+    }
+
+    /// What the black boxes do to incoming packets.
+    pub const fn impairment(self) -> Impairment {
+        match self {
+            Self::SendDelayed | Self::TwoRecvDelayed => Impairment::DL,
+            Self::TwoSendDropped => Impairment::DR,
+            _ => Impairment::NONE,
+        }
+    }
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What else the test machine does at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Nothing: the baseline.
+    Idle,
+    /// Arithmetic and memory (the paper's CPU).
+    Cpu,
+    /// Reading a large file and copying it to another (the paper's I/O).
+    Disk,
+    /// An FTP transfer from active (the paper's FTP).
+    Transfer,
+}
+
+impl Load {
+    /// The host activities.
+    pub const HOST: [Self; 3] = [Self::Cpu, Self::Disk, Self::Transfer];
+    /// Idle and the host activities.
+    pub const ALL: [Self; 4] = [Self::Idle, Self::Cpu, Self::Disk, Self::Transfer];
+
+    /// The load's name as users see it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Cpu => "cpu",
+            Self::Disk => "disk",
+            Self::Transfer => "transfer",
+        }
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Which row of the result a cell belongs to; repetitions of a cell share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Row {
+    /// A network activity, alone (`Load::Idle`) or with a host activity.
+    Network {
+        /// The network activity.
+        component: Component,
+        /// One system call moves this much.
+        #[serde(rename = "message_bytes")]
+        message: Bytes,
+        /// The host activity beside it.
+        load: Load,
+    },
+    /// A host activity alone: the baseline of its penalty.
+    Host {
+        /// The host activity; never idle.
+        load: Load,
+    },
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network { component, message, load } => {
+                write!(f, "{component} {} B, {load}", message.count())
+            }
+            Self::Host { load } => write!(f, "{load} alone"),
+        }
+    }
+}

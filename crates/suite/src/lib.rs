@@ -1,0 +1,7 @@
+//! What is asked and what came of it, as data: networks, cells, plans, the orders given to workers and their
+//! reports, and the verdict over a run. Pure: no clock, no socket, no file.
+
+pub mod activity;
+pub mod cell;
+pub mod network;
+pub mod record;

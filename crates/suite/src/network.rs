@@ -1,0 +1,98 @@
+//! The network a run is made on: stations, the path between them, and what the black boxes do to incoming packets.
+
+use std::fmt;
+
+use btu_units::{BitRate, Span};
+use serde::{Deserialize, Serialize};
+
+/// A host in a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Station {
+    /// The machine under test; never modified.
+    Test,
+    /// The black box that takes part in every network activity.
+    Active,
+    /// The second black box, for activities with two peers.
+    Passive,
+}
+
+impl Station {
+    /// All stations, in the order in which they are raised.
+    pub const ALL: [Self; 3] = [Self::Test, Self::Active, Self::Passive];
+
+    /// The station's name as users see it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Active => "active",
+            Self::Passive => "passive",
+        }
+    }
+
+    /// Black boxes may delay and drop; the machine under test may not.
+    pub const fn is_black_box(self) -> bool {
+        !matches!(self, Self::Test)
+    }
+}
+
+impl fmt::Display for Station {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The network between the stations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Network {
+    /// Virtual Ethernet through a kernel bridge, offloads on: as fast as this host goes.
+    Veth,
+    /// A full-duplex point-to-point link between the test station and both black boxes, emulated frame by frame.
+    Path(Path),
+}
+
+/// An emulated point-to-point link, the same in both directions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    /// Line rate, counted over the frame with preamble, check sequence and gap (24 bytes more than the driver sees).
+    #[serde(rename = "rate_bits_per_second")]
+    pub rate: BitRate,
+    /// Propagation delay in each direction.
+    #[serde(rename = "delay_ns")]
+    pub delay: Span,
+    /// Share of frames lost in each direction, independently: 0 to 1.
+    pub loss: f64,
+    /// Share of frames duplicated in each direction: 0 to 1.
+    #[serde(default)]
+    pub duplicate: f64,
+    /// Share of frames in each direction that are held back so that later ones overtake them: 0 to 1.
+    #[serde(default)]
+    pub reorder: f64,
+}
+
+/// What a black box does to every incoming IP packet (the paper's DL and DR).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Impairment {
+    /// Added delay.
+    #[serde(rename = "delay_ns")]
+    pub delay: Span,
+    /// Probability that a packet is dropped: 0 to 1.
+    pub loss: f64,
+}
+
+impl Impairment {
+    /// Nothing is done to packets.
+    pub const NONE: Self = Self { delay: Span::ZERO, loss: 0.0 };
+
+    /// DL of section 4.1: 1 ms.
+    pub const DL: Self = Self { delay: Span::from_milliseconds(1), loss: 0.0 };
+
+    /// DR of section 4.1: one packet in a hundred.
+    pub const DR: Self = Self { delay: Span::ZERO, loss: 0.01 };
+
+    /// Whether packets pass untouched.
+    pub fn is_none(&self) -> bool {
+        *self == Self::NONE
+    }
+}

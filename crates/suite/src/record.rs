@@ -1,0 +1,366 @@
+//! What came of an order, and of a cell: everything that is stored, with its unit in its name.
+
+use btu_stats::Histogram;
+use btu_units::{BitRate, Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Row;
+use crate::network::Station;
+
+/// A worker's account of its activity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// When it was told to start, by this host's monotonic clock.
+    #[serde(rename = "started_ns")]
+    pub started: Time,
+    /// When it had finished, by the same clock.
+    #[serde(rename = "finished_ns")]
+    pub finished: Time,
+    /// CPU time of the worker between the two.
+    pub cpu: CpuTime,
+    /// What was done.
+    pub outcome: Outcome,
+}
+
+impl Report {
+    /// From start to finish.
+    pub fn duration(&self) -> Span {
+        self.finished.since(self.started)
+    }
+}
+
+/// CPU time of a process (`getrusage`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user mode.
+    #[serde(rename = "user_ns")]
+    pub user: Span,
+    /// In the kernel on the process's behalf.
+    #[serde(rename = "system_ns")]
+    pub system: Span,
+}
+
+/// What a worker did, by activity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing, as asked.
+    Null,
+    /// A TCP stream went out.
+    Sent(Sent),
+    /// A TCP stream came in.
+    Received(Received),
+    /// Requests were answered, or not.
+    Requested(Requested),
+    /// Answered so many requests.
+    Responded {
+        /// Answers sent.
+        answers: u64,
+    },
+    /// Datagrams went out.
+    DatagramsSent(DatagramsSent),
+    /// Datagrams came in.
+    DatagramsReceived(DatagramsReceived),
+    /// A host activity did its work.
+    Host(Host),
+    /// A server served.
+    Served {
+        /// Payload bytes that left it.
+        bytes: Bytes,
+    },
+}
+
+/// The sending half of a TCP flow's books.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Accepted by the kernel.
+    pub bytes: Bytes,
+    /// System calls that moved data.
+    pub messages: u64,
+    /// The connection's state when the receiver had closed.
+    pub tcp: TcpInfo,
+}
+
+/// The receiving half of a TCP flow's books; its clock makes the rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Received {
+    /// Handed to the application.
+    pub bytes: Bytes,
+    /// System calls that moved data.
+    pub messages: u64,
+    /// From the start to the first byte.
+    #[serde(rename = "first_byte_ns")]
+    pub first_byte: Span,
+    /// From the start to the last byte: the flow's duration.
+    #[serde(rename = "last_byte_ns")]
+    pub last_byte: Span,
+    /// Samples of the payload that were compared with what must have been sent.
+    pub samples_checked: u64,
+    /// Samples that differed.
+    pub samples_wrong: u64,
+    /// Progress: (nanoseconds since the start, bytes so far), ascending, at most 1000.
+    pub progress: Vec<(u64, u64)>,
+    /// The connection's state at the end.
+    pub tcp: TcpInfo,
+}
+
+/// From `TCP_INFO` (linux/tcp.h, `struct tcp_info`); zero where the kernel is too old to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TcpInfo {
+    /// Smoothed round-trip time.
+    pub rtt_us: u32,
+    /// Its mean deviation.
+    pub rtt_variance_us: u32,
+    /// Smallest round-trip time seen.
+    pub min_rtt_us: u32,
+    /// Retransmission time-out.
+    pub rto_us: u32,
+    /// Segments retransmitted in all.
+    pub total_retransmits: u32,
+    /// Bytes retransmitted in all.
+    pub bytes_retransmitted: u64,
+    /// Bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Bytes acknowledged by the peer.
+    pub bytes_acked: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Congestion window in segments.
+    pub cwnd_segments: u32,
+    /// Slow-start threshold in segments.
+    pub ssthresh_segments: u32,
+    /// Maximum segment sent.
+    pub send_mss_bytes: u32,
+    /// Largest peer window seen.
+    pub peer_window_bytes: u32,
+    /// The most recent delivery rate.
+    pub delivery_rate_bytes_per_second: u64,
+    /// Time with data outstanding.
+    pub busy_us: u64,
+    /// Of it, held up by the receiver's window.
+    pub receiver_limited_us: u64,
+    /// Of it, held up by the send buffer.
+    pub send_buffer_limited_us: u64,
+    /// Segments received out of order.
+    pub out_of_order_segments: u32,
+}
+
+/// Request and response: the full distribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Requested {
+    /// Requests sent.
+    pub requests: u64,
+    /// Answers that came in time and were right.
+    pub answers: u64,
+    /// Requests given up after the time-out.
+    pub lost: u64,
+    /// Answers that came after their request had been given up.
+    pub late: u64,
+    /// Answers whose content was wrong.
+    pub wrong: u64,
+    /// Round-trip times in ns of the answers in time. The loop is closed: a stall delays later requests, so the
+    /// tail is that of one waiting user, not of an open stream of users (coordinated omission).
+    #[serde(rename = "round_trip_ns")]
+    pub round_trip: Histogram,
+}
+
+/// The sending half of a UDP stream's books.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatagramsSent {
+    /// Datagrams accepted by the kernel.
+    pub datagrams: u64,
+    /// Their payload.
+    pub bytes: Bytes,
+    /// Datagrams the kernel refused (`ENOBUFS`); they are not part of `datagrams`.
+    pub refused: u64,
+    /// What was asked for.
+    #[serde(rename = "offered_bits_per_second")]
+    pub offered: BitRate,
+    /// How late each left, against its place in the schedule, in ns.
+    #[serde(rename = "lateness_ns")]
+    pub lateness: Histogram,
+}
+
+/// The receiving half of a UDP stream's books.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatagramsReceived {
+    /// Different datagrams, each counted once.
+    pub datagrams: u64,
+    /// Their payload.
+    pub bytes: Bytes,
+    /// Further copies of a datagram already counted.
+    pub duplicates: u64,
+    /// Datagrams that came after one with a higher number (RFC 4737, type-P-reordered).
+    pub reordered: u64,
+    /// Datagrams whose content was wrong; not part of `datagrams`.
+    pub wrong: u64,
+    /// Datagrams the kernel dropped because this socket's buffer was full (`SO_MEMINFO`).
+    pub buffer_drops: u64,
+    /// From the first to the last datagram, by this host's clock: goodput is the payload after the first over it.
+    #[serde(rename = "span_ns")]
+    pub span: Span,
+    /// Whether the sender's farewell came (else the stream ended by silence).
+    pub farewell: bool,
+    /// Progress: (nanoseconds since the first datagram, bytes so far), ascending, at most 1000.
+    pub progress: Vec<(u64, u64)>,
+}
+
+/// A host activity's account.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Work done: rounds for cpu, bytes for disk and transfer.
+    pub work: u64,
+    /// How it was done, for the record: `O_DIRECT, fdatasync`, `ext4`.
+    pub method: String,
+}
+
+/// One activity of a cell, where it ran, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacedReport {
+    /// Where it ran.
+    pub station: Station,
+    /// The activity's kind, as in [`crate::activity::Activity`].
+    pub activity: String,
+    /// The account, or why there is none.
+    pub result: Result<Report, Failure>,
+}
+
+/// Why an activity has no account.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Failure {
+    /// It did not finish in time and was killed.
+    Deadline {
+        /// The deadline after `go`.
+        deadline_ns: u64,
+    },
+    /// It said why.
+    Failed {
+        /// Its message.
+        message: String,
+    },
+    /// It died without a word.
+    Died {
+        /// Exit status or signal.
+        status: String,
+    },
+}
+
+/// CPU time of the whole machine over a cell (`/proc/stat`), all processors together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineCpu {
+    /// In user mode, nice included.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub system_ns: u64,
+    /// In hardware interrupts.
+    pub irq_ns: u64,
+    /// In software interrupts: most of packet reception.
+    pub softirq_ns: u64,
+    /// Taken by the hypervisor for others.
+    pub steal_ns: u64,
+    /// Doing nothing, waiting for disks included.
+    pub idle_ns: u64,
+}
+
+/// CPU time of a station's processes over a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StationCpu {
+    /// Which station.
+    pub station: Station,
+    /// Its workers.
+    pub workers: CpuTime,
+    /// Its agent.
+    pub agent: CpuTime,
+}
+
+/// What the wire did over a cell, one line of its books per element.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct WireAccount {
+    /// Per element: name, frames in and out.
+    pub elements: Vec<ElementAccount>,
+    /// Frames the kernel dropped before the wire could take them.
+    pub port_drops: u64,
+    /// How late frames were released, against their due time, in ns.
+    #[serde(rename = "lateness_ns")]
+    pub lateness: Histogram,
+}
+
+/// One element's books: received + duplicated = delivered + dropped + held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElementAccount {
+    /// The element's name in the network.
+    pub name: String,
+    /// Frames that came in.
+    pub received: u64,
+    /// Copies it made.
+    pub duplicated: u64,
+    /// Frames that left.
+    pub delivered: u64,
+    /// Frames dropped, by cause.
+    pub dropped: Vec<(String, u64)>,
+    /// Frames inside at the moment of reading.
+    pub held: u64,
+}
+
+/// One cell as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// Which row it belongs to.
+    pub row: Row,
+    /// In which randomised block, from 0.
+    pub block: u32,
+    /// Its place in the block's order, from 0.
+    pub position: u32,
+    /// Why it does not count; empty when it is valid.
+    pub faults: Vec<String>,
+    /// The network activity's result.
+    pub network: Option<NetworkResult>,
+    /// The host activity's result.
+    pub host: Option<HostResult>,
+    /// Every worker's account.
+    pub reports: Vec<PlacedReport>,
+    /// The stations' CPU time.
+    pub stations: Vec<StationCpu>,
+    /// The machine's CPU time.
+    pub machine: MachineCpu,
+    /// The wire's books.
+    pub wire: WireAccount,
+    /// Between the first and the last worker's start.
+    pub start_skew_ns: u64,
+    /// What the cell took beyond its activities: prepare, collect, check. Storing is measured by the run.
+    pub overhead_ns: u64,
+}
+
+impl CellRecord {
+    /// Whether the cell counts.
+    pub fn is_valid(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// What the network activity of a cell achieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NetworkResult {
+    /// Payload of all flows, at their receivers.
+    pub bytes: Bytes,
+    /// The longest flow's duration, by its receiver's clock.
+    #[serde(rename = "duration_ns")]
+    pub duration: Span,
+    /// Payload over duration.
+    pub goodput_bits_per_second: f64,
+    /// Share of messages or datagrams sent that did not arrive.
+    pub loss: f64,
+}
+
+/// What the host activity of a cell achieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostResult {
+    /// Work done: rounds for cpu, bytes for disk and transfer.
+    pub work: u64,
+    /// How long it took.
+    #[serde(rename = "duration_ns")]
+    pub duration: Span,
+    /// The share of the host activity's time during which the network activity ran too: 0 to 1.
+    pub overlap: f64,
+}

@@ -1,0 +1,17 @@
+//! Time, sizes and rates as types, and how people write them.
+//!
+//! Everything is an unsigned integer in one base unit (nanoseconds, bytes, bits per second), so arithmetic is
+//! exact and the same on every machine. Conversions to floating point are named after their unit.
+//!
+//! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024, `B` is bytes and
+//! `b` bits; anything else is an error that says what is allowed.
+
+mod bytes;
+mod parse;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use parse::ParseError;
+pub use rate::{BitRate, Serializer};
+pub use time::{Span, Time};
