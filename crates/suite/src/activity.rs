@@ -207,6 +207,9 @@ pub enum Rounds {
 pub struct Disk {
     /// Scratch directory; its files are removed at the end.
     pub directory: PathBuf,
+    /// A source file of `file` bytes that is kept ready and stays; made afresh when absent.
+    #[serde(default)]
+    pub source: Option<PathBuf>,
     /// Size of the file that is read; the copy takes as much again.
     #[serde(rename = "file_bytes")]
     pub file: Bytes,

@@ -2,6 +2,10 @@
 //! reports, and the verdict over a run. Pure: no clock, no socket, no file.
 
 pub mod activity;
+pub mod books;
 pub mod cell;
 pub mod network;
+pub mod plan;
 pub mod record;
+pub mod script;
+pub mod work;

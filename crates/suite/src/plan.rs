@@ -1,0 +1,259 @@
+//! The list of cells, decided before anything starts.
+//!
+//! A plan is data: everything that decides what is measured and in which order stands in it, and its hash names it.
+//! Cells come in blocks; a block holds every row once, in an order drawn from the plan's seed, so that baselines and
+//! loaded runs of a row are spread alike over the time of the run (randomised blocks).
+
+use btu_units::{BitRate, Bytes, Span};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
+use crate::network::Network;
+
+/// Everything that decides a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of the plan's meaning; a newer program that would measure differently has a higher one.
+    pub version: u32,
+    /// Orders blocks, seeds payload, loss and jitter.
+    pub seed: u64,
+    /// How long and how often.
+    pub profile: Profile,
+    /// On which network.
+    pub network: Network,
+    /// Fixed volume of a component in bytes, shared by its connections (the paper: 4 MB); calibrated when absent.
+    #[serde(rename = "volume_bytes")]
+    pub volume: Option<Bytes>,
+    /// Window of the black boxes' sockets; the system's own choice when absent.
+    #[serde(rename = "window_bytes")]
+    pub window: Option<Bytes>,
+    /// Message sizes of the rated components.
+    #[serde(rename = "message_bytes")]
+    pub messages: Vec<Bytes>,
+    /// Components, rated and further.
+    pub components: Vec<Component>,
+    /// Loads, idle among them.
+    pub loads: Vec<Load>,
+    /// Size of the file that the disk activity reads.
+    #[serde(rename = "disk_file_bytes")]
+    pub disk_file: Bytes,
+    /// Offered load of the UDP row.
+    #[serde(rename = "udp_offered_bits_per_second")]
+    pub udp_offered: BitRate,
+    /// An external FTP server for the file transfer, as the user gave it.
+    pub ftp_server: Option<String>,
+}
+
+/// How long and how often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// `quick`, `standard` or `full`.
+    pub name: String,
+    /// What a calibrated baseline lasts.
+    #[serde(rename = "target_ns")]
+    pub target: Span,
+    /// Blocks that are always measured.
+    pub least_blocks: u32,
+    /// Blocks at most.
+    pub most_blocks: u32,
+    /// A row is done when the half width of its 95 % interval is at most this share of its mean.
+    pub wanted_half_width: f64,
+    /// No block beyond the first is begun or continued after this time from the first cell.
+    #[serde(rename = "budget_ns")]
+    pub budget: Span,
+}
+
+impl Profile {
+    /// About two minutes: a first look; most rows will say low confidence.
+    pub fn quick() -> Self {
+        Self {
+            name: "quick".to_owned(),
+            target: Span::from_milliseconds(100),
+            least_blocks: 3,
+            most_blocks: 5,
+            wanted_half_width: 0.10,
+            budget: Span::from_seconds(140),
+        }
+    }
+
+    /// About half an hour: numbers to work with.
+    pub fn standard() -> Self {
+        Self {
+            name: "standard".to_owned(),
+            target: Span::from_milliseconds(1000),
+            least_blocks: 5,
+            most_blocks: 15,
+            wanted_half_width: 0.05,
+            budget: Span::from_seconds(45 * 60),
+        }
+    }
+
+    /// Hours: numbers to publish; activities as long as the paper's.
+    pub fn full() -> Self {
+        Self {
+            name: "full".to_owned(),
+            target: Span::from_seconds(5),
+            least_blocks: 5,
+            most_blocks: 30,
+            wanted_half_width: 0.025,
+            budget: Span::from_seconds(8 * 3600),
+        }
+    }
+
+    /// The profile of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "quick" => Some(Self::quick()),
+            "standard" => Some(Self::standard()),
+            "full" => Some(Self::full()),
+            _ => None,
+        }
+    }
+}
+
+/// Message size of the INTERACTIVE rows in bytes.
+pub const INTERACTIVE_MESSAGE: Bytes = Bytes::new(100);
+
+/// Payload of the UDP row's datagrams in bytes: fits one Ethernet frame.
+pub const UDP_MESSAGE: Bytes = Bytes::new(1024);
+
+impl Plan {
+    /// The plan's version that this program writes.
+    pub const VERSION: u32 = 1;
+
+    /// The whole suite on `network`: six components, five sizes, three loads, and the further rows.
+    pub fn whole(seed: u64, profile: Profile, network: Network) -> Self {
+        let udp_offered = default_udp_load(&network);
+        Self {
+            version: Self::VERSION,
+            seed,
+            profile,
+            network,
+            volume: None,
+            window: None,
+            messages: MESSAGE_SIZES.to_vec(),
+            components: Component::RATED.iter().chain(&Component::FURTHER).copied().collect(),
+            loads: Load::ALL.to_vec(),
+            disk_file: Bytes::new(64 << 20),
+            udp_offered,
+            ftp_server: None,
+        }
+    }
+
+    /// Message sizes of a component: the five for the rated, one for each of the further.
+    pub fn messages_of(&self, component: Component) -> &[Bytes] {
+        match component {
+            Component::InteractiveTcp | Component::InteractiveUdp => &[INTERACTIVE_MESSAGE],
+            Component::Udp => &[UDP_MESSAGE],
+            _ => &self.messages,
+        }
+    }
+
+    /// Every row once: network activities under every load, and host activities alone.
+    pub fn rows(&self) -> Vec<Row> {
+        let network = self.components.iter().flat_map(|&component| {
+            self.messages_of(component)
+                .iter()
+                .flat_map(move |&message| self.loads.iter().map(move |&load| Row::Network { component, message, load }))
+        });
+        let host = self.loads.iter().filter(|load| **load != Load::Idle).map(|&load| Row::Host { load });
+        network.chain(host).collect()
+    }
+
+    /// `rows` in the order of block `block`: a permutation drawn from the seed and the block's number alone.
+    pub fn shuffled(&self, block: u32, mut rows: Vec<Row>) -> Vec<Row> {
+        // Sorting first makes the order depend on the set of rows, not on how the caller came by it.
+        rows.sort_unstable();
+        rows.shuffle(&mut self.stream(u64::from(block)));
+        rows
+    }
+
+    /// The seed of one cell's payload and impairments.
+    pub fn cell_seed(&self, block: u32, position: u32) -> u64 {
+        self.stream(1 << 40 | u64::from(block) << 20 | u64::from(position)).random()
+    }
+
+    fn stream(&self, purpose: u64) -> Pcg64 {
+        let mut seed = <Pcg64 as SeedableRng>::Seed::default();
+        let bytes = Sha256::new().chain_update(self.seed.to_le_bytes()).chain_update(purpose.to_le_bytes()).finalize();
+        let length = seed.len();
+        seed.copy_from_slice(&bytes[..length]);
+        Pcg64::from_seed(seed)
+    }
+
+    /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the seed left out, so
+    /// that runs of one plan can be told from runs of different ones.
+    ///
+    /// # Panics
+    /// Never: a plan always has a JSON form.
+    pub fn hash(&self) -> String {
+        let anonymous = Self { seed: 0, ..self.clone() };
+        let text = serde_json::to_string(&anonymous).expect("a plan has no maps with odd keys");
+        Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit.
+fn default_udp_load(network: &Network) -> BitRate {
+    match network {
+        Network::Veth => BitRate::from_megabits_per_second(500),
+        Network::Path(path) => {
+            // A frame carries the payload and 42 bytes of headers; 24 more count on the line.
+            let payload = UDP_MESSAGE.count();
+            BitRate::from_bits_per_second(path.rate.bits_per_second() / 10 * 9 / (payload + 66) * payload)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan::whole(7, Profile::quick(), Network::Veth)
+    }
+
+    #[test]
+    fn the_whole_suite_has_every_combination_once() {
+        let rows = plan().rows();
+        let rated = 6 * 5 * 4;
+        let further = 3 * 4;
+        assert_eq!(rows.len(), rated + further + 3);
+        let mut unique = rows.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), rows.len());
+    }
+
+    #[test]
+    fn blocks_are_permutations_that_differ_and_can_be_replayed() {
+        let plan = plan();
+        let first = plan.shuffled(0, plan.rows());
+        let second = plan.shuffled(1, plan.rows());
+        assert_ne!(first, second);
+        assert_eq!(first, plan.shuffled(0, first.clone()), "the order depends on the set alone");
+        let mut sorted = first;
+        sorted.sort_unstable();
+        let mut rows = plan.rows();
+        rows.sort_unstable();
+        assert_eq!(sorted, rows);
+    }
+
+    #[test]
+    fn the_hash_names_what_is_measured_and_not_the_seed() {
+        let other_seed = Plan { seed: 8, ..plan() };
+        assert_eq!(plan().hash(), other_seed.hash());
+        let other_volume = Plan { volume: Some(Bytes::new(4_000_000)), ..plan() };
+        assert_ne!(plan().hash(), other_volume.hash());
+    }
+
+    #[test]
+    fn a_plan_survives_storage() {
+        let text = serde_json::to_string(&plan()).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan());
+    }
+}

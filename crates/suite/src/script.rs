@@ -1,0 +1,389 @@
+//! What a row means in activities: who does what, who listens, who connects, and what the black boxes do meanwhile.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use btu_units::{Bytes, Span};
+
+use crate::activity::{
+    Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Meeting, Order, Request, Respond, Rounds, TcpReceive, TcpSend,
+    Token, Transport, UdpReceive, UdpSend, Work,
+};
+use crate::cell::{Component, Load, Row};
+use crate::network::{Impairment, Station};
+use crate::plan::Plan;
+use crate::work::Amounts;
+
+/// One cell's activities, listeners before those who connect to them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// What the black boxes do to incoming packets during the cell.
+    pub impairment: Impairment,
+    /// The activities.
+    pub steps: Vec<Step>,
+}
+
+/// One activity and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Where it runs.
+    pub station: Station,
+    /// What it is to the cell.
+    pub role: Role,
+    /// The step it connects to, by index; steps without one listen or keep to themselves.
+    pub peer: Option<usize>,
+    /// What to do; addresses are filled in when the peer has told its own.
+    pub order: Order,
+}
+
+/// What an activity is to its cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Part of the network activity.
+    Network,
+    /// The host activity.
+    Host,
+    /// Serves another; is told to stop when the others have finished.
+    Support,
+}
+
+/// What a script needs beyond plan and row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// Seed of payload and choices.
+    pub seed: u64,
+    /// Opens the cell's data connections.
+    pub token: Token,
+    /// How much to do.
+    pub amount: Amount,
+    /// How long an activity may take before it is killed.
+    pub deadline: Span,
+    /// Scratch directory of the test station.
+    pub scratch: PathBuf,
+    /// The source file of the disk activity, when one is kept ready.
+    pub disk_source: Option<PathBuf>,
+    /// The file transfer's server.
+    pub ftp: FtpSource,
+}
+
+/// How much a cell's activities do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Amount {
+    /// As calibrated or fixed.
+    Fixed(Amounts),
+    /// As much as goes in this time: a pilot.
+    Pilot(Span),
+}
+
+/// Where files are fetched from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FtpSource {
+    /// The embedded server on active.
+    Embedded {
+        /// The password of this run.
+        password: String,
+    },
+    /// An external server, relayed by active.
+    External {
+        /// User name.
+        user: String,
+        /// Password.
+        password: String,
+        /// File to fetch.
+        file: String,
+        /// Unix socket behind which the outside is.
+        doorway: PathBuf,
+    },
+}
+
+/// Filled in before the order leaves.
+const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
+
+/// The script of `row`.
+pub fn script(plan: &Plan, row: &Row, setting: &Setting) -> Script {
+    match row {
+        Row::Host { load } => Script { impairment: Impairment::NONE, steps: host_steps(plan, *load, setting, 0) },
+        Row::Network { component, message, load } => {
+            let mut steps = network_steps(plan, *component, *message, setting);
+            steps.extend(host_steps(plan, *load, setting, steps.len()));
+            Script { impairment: component.impairment(), steps }
+        }
+    }
+}
+
+/// A script that does nothing on any station: what is left is the tool's own cost.
+pub fn null_script(setting: &Setting) -> Script {
+    let steps = Station::ALL.into_iter().map(|station| step(station, Role::Network, None, Activity::Null, setting));
+    Script { impairment: Impairment::NONE, steps: steps.collect() }
+}
+
+fn step(station: Station, role: Role, peer: Option<usize>, activity: Activity, setting: &Setting) -> Step {
+    Step { station, role, peer, order: Order { seed: setting.seed, deadline: setting.deadline, activity } }
+}
+
+fn network_steps(plan: &Plan, component: Component, message: Bytes, setting: &Setting) -> Vec<Step> {
+    let pairs: Vec<(Activity, Activity)> = match component {
+        Component::InteractiveTcp => vec![exchange(plan, message, Transport::Tcp, setting)],
+        Component::InteractiveUdp => vec![exchange(plan, message, Transport::Udp, setting)],
+        Component::Udp => vec![datagrams(plan, message, setting)],
+        _ => component.flows().iter().map(|flow| stream(plan, component, message, *flow, setting)).collect(),
+    };
+    let mut steps = Vec::with_capacity(2 * pairs.len());
+    for ((from, to), (listening, connecting)) in component.flows().iter().zip(pairs) {
+        let black_box = if from.is_black_box() { *from } else { *to };
+        let peer = Some(steps.len());
+        steps.push(step(black_box, Role::Network, None, listening, setting));
+        steps.push(step(Station::Test, Role::Network, peer, connecting, setting));
+    }
+    steps
+}
+
+/// A bulk connection: (the black box's end, which listens; the test station's end, which connects).
+fn stream(
+    plan: &Plan,
+    component: Component,
+    message: Bytes,
+    (from, _): (Station, Station),
+    setting: &Setting,
+) -> (Activity, Activity) {
+    let listen = Meeting::Listen(UNSET);
+    let connect = Meeting::Connect(UNSET_PEER);
+    let (token, work) = (setting.token, flow_work(component, message, setting));
+    // Only the black boxes get small windows: the machine under test is never modified.
+    let black_box_window = plan.window;
+    if from.is_black_box() {
+        let send = TcpSend { meeting: listen, token, message, work, window: black_box_window };
+        (Activity::TcpSend(send), Activity::TcpReceive(TcpReceive { meeting: connect, token, message, window: None }))
+    } else {
+        let receive = TcpReceive { meeting: listen, token, message, window: black_box_window };
+        (
+            Activity::TcpReceive(receive),
+            Activity::TcpSend(TcpSend { meeting: connect, token, message, work, window: None }),
+        )
+    }
+}
+
+/// One connection's share of the component's volume.
+fn flow_work(component: Component, message: Bytes, setting: &Setting) -> Work {
+    match &setting.amount {
+        Amount::Pilot(span) => Work::For(*span),
+        Amount::Fixed(amounts) => {
+            let volume = amounts.volume(component, message).unwrap_or(message).count();
+            Work::Bytes(Bytes::new((volume / component.flows().len() as u64).max(1)))
+        }
+    }
+}
+
+fn exchange(plan: &Plan, message: Bytes, transport: Transport, setting: &Setting) -> (Activity, Activity) {
+    let respond = Respond { on: UNSET, transport, token: setting.token, message };
+    let request =
+        Request { to: UNSET_PEER, transport, token: setting.token, message, duration: duration(plan, setting) };
+    (Activity::Respond(respond), Activity::Request(request))
+}
+
+fn datagrams(plan: &Plan, message: Bytes, setting: &Setting) -> (Activity, Activity) {
+    let duration = duration(plan, setting);
+    let offered = plan.udp_offered;
+    let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
+    let send = UdpSend { meeting: Meeting::Listen(UNSET), token: setting.token, message, offered, duration };
+    let receive = UdpReceive {
+        meeting: Meeting::Connect(UNSET_PEER),
+        token: setting.token,
+        message,
+        // A margin for rounding; more than this was not sent.
+        expected_datagrams: expected as u64 + 16,
+    };
+    (Activity::UdpSend(send), Activity::UdpReceive(receive))
+}
+
+/// Activities that are rates by nature last the profile's time.
+fn duration(plan: &Plan, setting: &Setting) -> Span {
+    match setting.amount {
+        Amount::Pilot(span) => span,
+        Amount::Fixed(_) => plan.profile.target,
+    }
+}
+
+/// The host activity on the test station, with its server on active where it needs one.
+fn host_steps(plan: &Plan, load: Load, setting: &Setting, first: usize) -> Vec<Step> {
+    let test = |peer, activity| step(Station::Test, Role::Host, peer, activity, setting);
+    match load {
+        Load::Idle => Vec::new(),
+        Load::Cpu => vec![test(None, Activity::Cpu(Cpu { rounds: rounds(setting) }))],
+        Load::Disk => vec![test(
+            None,
+            Activity::Disk(Disk {
+                directory: setting.scratch.clone(),
+                source: setting.disk_source.clone(),
+                file: plan.disk_file,
+                work: host_work(load, setting),
+            }),
+        )],
+        Load::Transfer => {
+            let (server, client) = transfer(setting);
+            vec![step(Station::Active, Role::Support, None, server, setting), test(Some(first), client)]
+        }
+    }
+}
+
+fn rounds(setting: &Setting) -> Rounds {
+    match &setting.amount {
+        Amount::Pilot(span) => Rounds::For(*span),
+        Amount::Fixed(amounts) => Rounds::Count(amounts.host(Load::Cpu).unwrap_or(1)),
+    }
+}
+
+fn host_work(load: Load, setting: &Setting) -> Work {
+    match &setting.amount {
+        Amount::Pilot(span) => Work::For(*span),
+        Amount::Fixed(amounts) => Work::Bytes(Bytes::new(amounts.host(load).unwrap_or(1))),
+    }
+}
+
+fn transfer(setting: &Setting) -> (Activity, Activity) {
+    let fetch = |user: &str, password: &str, file: Option<String>| FtpFetch {
+        server: UNSET_PEER,
+        user: user.to_owned(),
+        password: password.to_owned(),
+        file,
+        directory: setting.scratch.clone(),
+        work: host_work(Load::Transfer, setting),
+    };
+    match &setting.ftp {
+        FtpSource::Embedded { password } => (
+            Activity::FtpServe(FtpServe { address: UNSET, password: password.clone() }),
+            Activity::FtpFetch(fetch("btu", password, None)),
+        ),
+        FtpSource::External { user, password, file, doorway } => (
+            Activity::FtpRelay(FtpRelay { address: UNSET, doorway: doorway.clone() }),
+            Activity::FtpFetch(fetch(user, password, Some(file.clone()))),
+        ),
+    }
+}
+
+impl Activity {
+    /// The activity's kind, as it is stored.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::TcpSend(_) => "tcp-send",
+            Self::TcpReceive(_) => "tcp-receive",
+            Self::Request(_) => "request",
+            Self::Respond(_) => "respond",
+            Self::UdpSend(_) => "udp-send",
+            Self::UdpReceive(_) => "udp-receive",
+            Self::Cpu(_) => "cpu",
+            Self::Disk(_) => "disk",
+            Self::FtpServe(_) => "ftp-serve",
+            Self::FtpRelay(_) => "ftp-relay",
+            Self::FtpFetch(_) => "ftp-fetch",
+        }
+    }
+
+    /// Tells a listening activity its address; others ignore it.
+    pub fn listen_on(&mut self, address: IpAddr) {
+        match self {
+            Self::TcpSend(TcpSend { meeting, .. })
+            | Self::TcpReceive(TcpReceive { meeting, .. })
+            | Self::UdpSend(UdpSend { meeting, .. })
+            | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Listen(address),
+            Self::Respond(respond) => respond.on = address,
+            Self::FtpServe(serve) => serve.address = address,
+            Self::FtpRelay(relay) => relay.address = address,
+            Self::Null | Self::Request(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpFetch(_) => {}
+        }
+    }
+
+    /// Tells a connecting activity its peer; others ignore it.
+    pub fn connect_to(&mut self, peer: SocketAddr) {
+        match self {
+            Self::TcpSend(TcpSend { meeting, .. })
+            | Self::TcpReceive(TcpReceive { meeting, .. })
+            | Self::UdpSend(UdpSend { meeting, .. })
+            | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Connect(peer),
+            Self::Request(request) => request.to = peer,
+            Self::FtpFetch(fetch) => fetch.server = peer,
+            Self::Null | Self::Respond(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpServe(_) | Self::FtpRelay(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+    use crate::plan::Profile;
+
+    fn setting() -> Setting {
+        Setting {
+            seed: 1,
+            token: [7; 16],
+            amount: Amount::Pilot(Span::from_milliseconds(100)),
+            deadline: Span::from_seconds(10),
+            scratch: PathBuf::from("/scratch"),
+            disk_source: None,
+            ftp: FtpSource::Embedded { password: "secret".to_owned() },
+        }
+    }
+
+    fn steps_of(component: Component, load: Load) -> Script {
+        let plan = Plan { window: Some(Bytes::new(4096)), ..Plan::whole(1, Profile::quick(), Network::Veth) };
+        script(&plan, &Row::Network { component, message: Bytes::new(1024), load }, &setting())
+    }
+
+    #[test]
+    fn the_six_components_are_the_papers() {
+        let shape = |component| {
+            let script = steps_of(component, Load::Idle);
+            let steps: Vec<_> = script.steps.iter().map(|s| (s.station, s.order.activity.kind())).collect();
+            (steps, script.impairment)
+        };
+        use Station::{Active, Passive, Test};
+        let send = |to| [(to, "tcp-receive"), (Test, "tcp-send")];
+        let receive = |from| [(from, "tcp-send"), (Test, "tcp-receive")];
+        assert_eq!(shape(Component::Send), (send(Active).to_vec(), Impairment::NONE));
+        assert_eq!(shape(Component::Recv), (receive(Active).to_vec(), Impairment::NONE));
+        assert_eq!(shape(Component::SendDelayed), (send(Active).to_vec(), Impairment::DL));
+        assert_eq!(shape(Component::SendRecv), ([send(Active), receive(Active)].concat(), Impairment::NONE));
+        assert_eq!(shape(Component::TwoRecvDelayed), ([receive(Active), receive(Passive)].concat(), Impairment::DL));
+        assert_eq!(shape(Component::TwoSendDropped), ([send(Active), send(Passive)].concat(), Impairment::DR));
+    }
+
+    #[test]
+    fn a_transfer_has_its_server_on_active_and_connects_to_it() {
+        let script = steps_of(Component::SendRecv, Load::Transfer);
+        assert_eq!(script.steps.len(), 6);
+        let server = &script.steps[4];
+        assert_eq!((server.station, server.role), (Station::Active, Role::Support));
+        assert_eq!(script.steps[5].peer, Some(4));
+        assert_eq!(script.steps[5].role, Role::Host);
+    }
+
+    #[test]
+    fn small_windows_are_the_black_boxes_alone() {
+        for component in Component::RATED {
+            for step in steps_of(component, Load::Idle).steps {
+                let window = match step.order.activity {
+                    Activity::TcpSend(TcpSend { window, .. }) | Activity::TcpReceive(TcpReceive { window, .. }) => {
+                        window
+                    }
+                    other => panic!("{other:?} is not part of a bulk component"),
+                };
+                assert_eq!(window.is_some(), step.station.is_black_box());
+            }
+        }
+    }
+
+    #[test]
+    fn two_connections_share_a_fixed_volume() {
+        let volume = crate::work::Volume {
+            component: Component::SendRecv,
+            message: Bytes::new(1024),
+            volume: Bytes::new(4_000_000),
+        };
+        let amounts = Amounts { volumes: vec![volume], ..Amounts::default() };
+        let fixed = Setting { amount: Amount::Fixed(amounts), ..setting() };
+        assert_eq!(flow_work(Component::SendRecv, Bytes::new(1024), &fixed), Work::Bytes(Bytes::new(2_000_000)));
+    }
+}

@@ -1,0 +1,104 @@
+//! How much each activity does: fixed, or calibrated so that every baseline lasts about the profile's time.
+
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::cell::{Component, Load};
+use crate::plan::Plan;
+
+/// The amounts of a run; stored with it, so that a resumed run does the same work.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Amounts {
+    /// Volume in bytes per component and message size, all its connections together.
+    pub volumes: Vec<Volume>,
+    /// Rounds (cpu) or bytes (disk, transfer) of the host activities.
+    pub host: Vec<HostAmount>,
+    /// What an empty cell takes: the tool's own fixed cost, in ns.
+    pub null_cell_ns: u64,
+}
+
+/// The volume of one component and message size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Volume {
+    /// Which component.
+    pub component: Component,
+    /// At which message size.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// How much.
+    #[serde(rename = "volume_bytes")]
+    pub volume: Bytes,
+}
+
+/// The amount of one host activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostAmount {
+    /// Which activity.
+    pub load: Load,
+    /// Rounds (cpu) or bytes (disk, transfer).
+    pub amount: u64,
+}
+
+impl Amounts {
+    /// The volume of a component at a message size, when it has one.
+    pub fn volume(&self, component: Component, message: Bytes) -> Option<Bytes> {
+        let found = self.volumes.iter().find(|entry| entry.component == component && entry.message == message);
+        found.map(|entry| entry.volume)
+    }
+
+    /// The amount of a host activity, when it has one.
+    pub fn host(&self, load: Load) -> Option<u64> {
+        self.host.iter().find(|entry| entry.load == load).map(|entry| entry.amount)
+    }
+}
+
+/// The combinations whose volume has to be found.
+pub fn volumes_wanted(plan: &Plan) -> Vec<(Component, Bytes)> {
+    let rated = plan.components.iter().filter(|component| component.is_rated());
+    rated.flat_map(|&component| plan.messages_of(component).iter().map(move |&message| (component, message))).collect()
+}
+
+/// The volume that lasts `target` at the rate a pilot showed, in whole messages per connection, at least one each.
+pub fn volume_for(component: Component, message: Bytes, moved: Bytes, took: Span, target: Span) -> Bytes {
+    let connections = component.flows().len() as u64;
+    let unit = message.count().max(1) * connections;
+    let wanted = scaled(moved.count(), took, target);
+    Bytes::new(wanted.div_ceil(unit).max(1) * unit)
+}
+
+/// The amount of work that lasts `target` at the pace a pilot showed, at least one.
+pub fn amount_for(done: u64, took: Span, target: Span) -> u64 {
+    scaled(done, took, target).max(1)
+}
+
+fn scaled(done: u64, took: Span, target: Span) -> u64 {
+    let product = u128::from(done) * u128::from(target.nanoseconds()) / u128::from(took.nanoseconds().max(1));
+    u64::try_from(product).unwrap_or(u64::MAX / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_is_whole_messages_on_every_connection() {
+        let message = Bytes::new(1250);
+        let second = Span::from_seconds(1);
+        let volume = volume_for(Component::SendRecv, message, Bytes::new(1_000_001), second, second);
+        assert_eq!(volume.count() % (2 * 1250), 0);
+        assert!(volume.count() >= 1_000_001 && volume.count() < 1_000_001 + 2 * 1250);
+    }
+
+    #[test]
+    fn a_pilot_that_moved_nothing_still_gives_one_message() {
+        let volume = volume_for(Component::Send, Bytes::new(100), Bytes::ZERO, Span::ZERO, Span::from_seconds(1));
+        assert_eq!(volume, Bytes::new(100));
+        assert_eq!(amount_for(0, Span::ZERO, Span::from_seconds(1)), 1);
+    }
+
+    #[test]
+    fn work_scales_with_the_target() {
+        let amount = amount_for(1000, Span::from_milliseconds(250), Span::from_seconds(1));
+        assert_eq!(amount, 4000);
+    }
+}
