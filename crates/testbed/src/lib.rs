@@ -1,1 +1,5 @@
-//! Placeholder while the house is raised.
+//! The testbed: network namespaces, raw ports and the wire, the real-time driver of `btu_medium`.
+//!
+//! System calls and `unsafe` live here, in small modules with safe faces.
+
+pub mod offload;
