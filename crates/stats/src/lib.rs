@@ -1,5 +1,28 @@
 //! Means, intervals, ratings, penalties and distributions. Knows no networks, reads no clock.
+//!
+//! Every function is pure and total: what cannot be computed (too few values, a rate of zero in a geometric mean) is
+//! `None`, never a silent not-a-number. Rates are positive and spread over orders of magnitude, so their means and
+//! intervals are made in the logarithmic domain: [`LogSample`] summarises the repetitions of one cell, and a
+//! [`contrast`] of such summaries is a mean over cells, a ratio, or a mean of ratios.
 
+mod binomial;
 mod histogram;
+mod interval;
+mod log_sample;
+mod means;
+mod outlier;
+mod rating;
+mod ratio;
+mod spread;
+mod stop;
 
+pub use binomial::{Proportion, wilson};
 pub use histogram::Histogram;
+pub use interval::{Estimate, Interval, Level, normal_quantile, student_quantile};
+pub use log_sample::{LogSample, contrast, geometric_interval, mean_ratio};
+pub use means::{Means, arithmetic_mean, geometric_mean, harmonic_mean};
+pub use outlier::{OUTLIER_MINIMUM, OUTLIER_THRESHOLD, modified_z, outliers};
+pub use rating::{Form, Rating, rate};
+pub use ratio::fieller;
+pub use spread::{mean_interval, median, sample_deviation, sample_variance};
+pub use stop::{Decision, StopRule, netperf_width, student_half_width};

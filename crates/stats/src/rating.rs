@@ -1,0 +1,133 @@
+//! One number for many cells, with an interval that believes the more doubtful of two stories.
+
+use serde::{Deserialize, Serialize};
+
+use crate::interval::{Estimate, Level};
+use crate::log_sample::{LogSample, contrast, geometric_interval};
+
+/// Where an interval's width comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// The spread of repetitions within each cell, cells independent of each other.
+    WithinCells,
+    /// The spread of whole blocks' ratings, which sees what slows all cells of a block alike.
+    BetweenBlocks,
+}
+
+/// The geometric mean over fixed cells, with both intervals that the data allow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rating {
+    /// Geometric mean over cells and the wider interval.
+    pub estimate: Estimate,
+    /// Which interval that was; absent when there is none.
+    pub form: Option<Form>,
+    /// How many complete blocks gave a rating of their own.
+    pub complete_blocks: usize,
+}
+
+/// Fewer complete blocks say next to nothing: with two, Student's t has one degree of freedom and the interval is
+/// nine times the spread.
+const FEWEST_BLOCKS: usize = 3;
+
+/// The rating over `cells` (each the repetitions of one cell); `block_ratings` are the geometric means over all cells
+/// of those blocks that hold every cell. The cells are fixed, not a sample: only repetitions within a cell, or whole
+/// blocks, vary. The wider of the two intervals is taken, because the first is blind to slow drifts and the second
+/// to spread within the few blocks there are. `None` without cells.
+pub fn rate(cells: &[LogSample], block_ratings: &[f64], level: Level) -> Option<Rating> {
+    let weight = 1.0 / cells.len() as f64;
+    let terms: Vec<_> = cells.iter().map(|&cell| (weight, cell)).collect();
+    let within = contrast(&terms, level)?;
+    let between = between_blocks(block_ratings, level).and_then(|blocks| centred(within.value, blocks));
+    let (estimate, form) = wider(within, between);
+    Some(Rating { estimate, form, complete_blocks: block_ratings.len() })
+}
+
+/// The geometric mean of block ratings, when there are enough of them.
+fn between_blocks(ratings: &[f64], level: Level) -> Option<Estimate> {
+    (ratings.len() >= FEWEST_BLOCKS).then(|| geometric_interval(ratings, level)).flatten()
+}
+
+/// The relative interval of `blocks`, moved to `value`: incomplete blocks count in the value but not in `blocks`.
+fn centred(value: f64, blocks: Estimate) -> Option<Estimate> {
+    let factor = value / blocks.value;
+    Some(Estimate { value, interval: Some(blocks.interval?.map(|end| end * factor)) })
+}
+
+/// The estimate with the wider interval, and its form.
+fn wider(within: Estimate, between: Option<Estimate>) -> (Estimate, Option<Form>) {
+    let width = |estimate: &Estimate| estimate.relative_half_width().unwrap_or(-1.0);
+    match between {
+        Some(between) if width(&between) > width(&within) => (between, Some(Form::BetweenBlocks)),
+        _ => (within, within.interval.map(|_| Form::WithinCells)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log_sample::tests::{covered, log_normal};
+    use proptest::prelude::*;
+    use rand_pcg::Pcg64;
+
+    /// Six cells in `blocks` blocks, each block slowed or sped up as a whole by a spread of `drift`.
+    fn simulate(random: &mut Pcg64, blocks: usize, drift: f64) -> Rating {
+        let speeds = log_normal(random, 1.0, drift, blocks);
+        let mut table = vec![Vec::new(); 6];
+        for speed in &speeds {
+            for (centre, cell) in [1.0, 10.0, 100.0].iter().cycle().zip(&mut table) {
+                cell.extend(log_normal(random, centre * speed, 0.05, 1));
+            }
+        }
+        let ratings: Vec<f64> = (0..blocks)
+            .map(|block| crate::geometric_mean(&table.iter().map(|cell| cell[block]).collect::<Vec<_>>()).unwrap())
+            .collect();
+        let cells: Vec<_> = table.iter().map(|cell| LogSample::of(cell).unwrap()).collect();
+        rate(&cells, &ratings, Level::P95).unwrap()
+    }
+
+    #[test]
+    fn blocks_that_drift_are_seen() {
+        let share = covered("rating, 5 blocks with a drift of 10 %", 0x00a1, |random| {
+            simulate(random, 5, 0.10).estimate.interval.unwrap().contains(10.0)
+        });
+        assert!((0.93..=0.99).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn without_drift_the_wider_interval_is_careful_but_not_absurd() {
+        let share = covered("rating, 5 blocks without drift", 0x00a2, |random| {
+            simulate(random, 5, 1e-9).estimate.interval.unwrap().contains(10.0)
+        });
+        assert!((0.94..=0.999).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn two_blocks_are_too_few_to_speak_as_blocks() {
+        let cells = [LogSample::of(&[10.0, 20.0]).unwrap(), LogSample::of(&[1.0, 2.0]).unwrap()];
+        let rating = rate(&cells, &[3.0, 6.0], Level::P95).unwrap();
+        assert_eq!(rating.form, Some(Form::WithinCells));
+        assert_eq!(rate(&[], &[], Level::P95), None);
+    }
+
+    #[test]
+    fn the_wider_of_both_is_taken_and_named() {
+        let cells = [LogSample::of(&[9.0, 10.0, 11.0]).unwrap(), LogSample::of(&[9.0, 10.0, 11.0]).unwrap()];
+        let rating = rate(&cells, &[9.0, 10.0, 11.0], Level::P95).unwrap();
+        assert_eq!(rating.form, Some(Form::BetweenBlocks));
+        let rating = rate(&cells, &[10.0, 10.0, 10.0], Level::P95).unwrap();
+        assert_eq!(rating.form, Some(Form::WithinCells));
+    }
+
+    proptest! {
+        #[test]
+        fn the_value_is_the_geometric_mean_over_cells(cells in prop::collection::vec(
+            prop::collection::vec(1.0f64..1e6, 1..5), 1..20)) {
+            let means: Vec<f64> = cells.iter().map(|cell| crate::geometric_mean(cell).unwrap()).collect();
+            let samples: Vec<_> = cells.iter().map(|cell| LogSample::of(cell).unwrap()).collect();
+            let rating = rate(&samples, &[], Level::P95).unwrap();
+            let expected = crate::geometric_mean(&means).unwrap();
+            prop_assert!((rating.estimate.value / expected - 1.0).abs() < 1e-9);
+        }
+    }
+}
