@@ -7,5 +7,6 @@ pub mod cell;
 pub mod network;
 pub mod plan;
 pub mod record;
+pub mod schedule;
 pub mod script;
 pub mod work;

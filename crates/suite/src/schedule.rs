@@ -1,0 +1,158 @@
+//! Which cells come next: decided by the plan and by what is stored, by nothing else, so that a resumed run goes on
+//! exactly where it stopped.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use btu_stats::{Decision, Level, StopRule};
+
+use crate::cell::Row;
+use crate::plan::Plan;
+use crate::record::{CellRecord, Outcome};
+
+/// A cell to be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// The row it belongs to.
+    pub row: Row,
+    /// The randomised block.
+    pub block: u32,
+    /// Its place in the block's order.
+    pub position: u32,
+}
+
+/// The cells of block `block` that are not stored yet, in their order. Blocks below the plan's least hold every row;
+/// later ones the rows whose interval is still too wide, judged by the blocks before.
+pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
+    let stored: BTreeSet<(u32, Row)> = records.iter().map(|record| (record.block, record.row)).collect();
+    let rows = if block < plan.profile.least_blocks { plan.rows() } else { unfinished(plan, block, records) };
+    let order = plan.shuffled(block, rows).into_iter().zip(0..);
+    order
+        .filter(|(row, _)| !stored.contains(&(block, *row)))
+        .map(|(row, position)| Slot { row, block, position })
+        .collect()
+}
+
+/// The rows that need more repetitions after the blocks before `block`.
+fn unfinished(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Row> {
+    let values = values(records.iter().filter(|record| record.block < block));
+    let rule = stop_rule(plan);
+    let wanting = |row: &Row| rule.judge(values.get(row).map_or(&[], Vec::as_slice)) == Decision::More;
+    plan.rows().into_iter().filter(wanting).collect()
+}
+
+/// The plan's stop rule.
+pub fn stop_rule(plan: &Plan) -> StopRule {
+    StopRule {
+        fewest: plan.profile.least_blocks as usize,
+        most: plan.profile.most_blocks as usize,
+        wanted_half_width: plan.profile.wanted_half_width,
+        level: Level::P95,
+    }
+}
+
+fn values<'a>(records: impl Iterator<Item = &'a CellRecord>) -> BTreeMap<Row, Vec<f64>> {
+    let mut values: BTreeMap<Row, Vec<f64>> = BTreeMap::new();
+    for record in records.filter(|record| record.is_valid()) {
+        if let Some(value) = value(record) {
+            values.entry(record.row).or_default().push(value);
+        }
+    }
+    values
+}
+
+/// The number a row is judged by: goodput of bulk and datagrams, median round trip of request and response, duration
+/// of a host activity alone. `None` where there is none, or none above zero.
+pub fn value(record: &CellRecord) -> Option<f64> {
+    let value = match record.row {
+        Row::Host { .. } => record.host.as_ref()?.duration.seconds(),
+        Row::Network { .. } => round_trip(record).or(record.network.as_ref().map(|n| n.goodput_bits_per_second))?,
+    };
+    (value > 0.0 && value.is_finite()).then_some(value)
+}
+
+fn round_trip(record: &CellRecord) -> Option<f64> {
+    record.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
+        Outcome::Requested(requested) => requested.round_trip.quantile(0.5).map(|nanoseconds| nanoseconds as f64),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_units::Span;
+
+    use super::*;
+    use crate::cell::Load;
+    use crate::network::Network;
+    use crate::plan::Profile;
+    use crate::record::{HostResult, MachineCpu, WireAccount};
+
+    fn plan() -> Plan {
+        Plan { components: Vec::new(), ..Plan::whole(3, Profile::quick(), Network::Veth) }
+    }
+
+    fn record(slot: Slot, milliseconds: u64) -> CellRecord {
+        let host = HostResult { work: 1, duration: Span::from_milliseconds(milliseconds), overlap: 0.0 };
+        CellRecord {
+            row: slot.row,
+            block: slot.block,
+            position: slot.position,
+            faults: Vec::new(),
+            network: None,
+            host: Some(host),
+            reports: Vec::new(),
+            stations: Vec::new(),
+            machine: MachineCpu::default(),
+            wire: WireAccount::default(),
+            start_skew_ns: 0,
+            overhead_ns: 0,
+        }
+    }
+
+    /// Measures whole blocks; `cpu` is steady and everything else varies wildly.
+    fn measured(plan: &Plan, blocks: u32) -> Vec<CellRecord> {
+        let mut records: Vec<CellRecord> = Vec::new();
+        for block in 0..blocks {
+            for slot in missing(plan, block, &records) {
+                let steady = slot.row == Row::Host { load: Load::Cpu };
+                let milliseconds = if steady { 100 } else { 100 + 100 * u64::from(block % 2) };
+                records.push(record(slot, milliseconds));
+            }
+        }
+        records
+    }
+
+    #[test]
+    fn only_wide_rows_are_repeated_after_the_least() {
+        let plan = plan();
+        let records = measured(&plan, plan.profile.least_blocks);
+        let rows: Vec<Row> = missing(&plan, plan.profile.least_blocks, &records).iter().map(|s| s.row).collect();
+        assert_eq!(rows.len(), 2);
+        assert!(!rows.contains(&Row::Host { load: Load::Cpu }));
+    }
+
+    #[test]
+    fn nothing_is_repeated_beyond_the_cap() {
+        let plan = plan();
+        let records = measured(&plan, plan.profile.most_blocks);
+        assert_eq!(missing(&plan, plan.profile.most_blocks, &records), Vec::new());
+    }
+
+    #[test]
+    fn a_resumed_block_keeps_its_order_and_skips_what_is_stored() {
+        let plan = plan();
+        let all = missing(&plan, 0, &[]);
+        let stored = vec![record(all[1], 100)];
+        assert_eq!(missing(&plan, 0, &stored), vec![all[0], all[2]]);
+    }
+
+    #[test]
+    fn an_invalid_cell_counts_for_nothing() {
+        let plan = plan();
+        let mut records = measured(&plan, plan.profile.least_blocks);
+        for record in &mut records {
+            record.faults.push("void".to_owned());
+        }
+        assert_eq!(missing(&plan, plan.profile.least_blocks, &records).len(), 3);
+    }
+}
