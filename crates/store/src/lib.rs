@@ -1,1 +1,72 @@
-//! Placeholder while the house is raised.
+//! Runs, their cells and all raw samples, in one embedded `SQLite` file.
+//!
+//! What the store promises:
+//! * **A cell that was acknowledged stays.** [`Store::save_cell`] returns after its own transaction has reached the
+//!   device (write-ahead log, `synchronous = FULL`), so neither `kill -9` nor a power cut takes it back.
+//! * **Raw data is never overwritten.** A cell is stored once; saving it again is an error.
+//! * **One writer per run.** All writing takes a [`RunLock`], an advisory lock that the kernel drops with the process
+//!   that holds it: it can never be stale. A run whose stored state is `running` while nobody holds its lock is shown
+//!   as `interrupted`.
+//! * **Readers never wait for the writer**, nor the writer for them.
+//! * **No clock.** Wall time comes in as RFC 3339 text from the caller.
+//!
+//! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and [`Store::reopen`] to resume;
+//! [`Store::save_environment`], [`Store::save_calibration`]; [`Store::save_cell`] for each cell; [`Store::finish`].
+//! Reading ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
+
+mod cells;
+mod error;
+mod lock;
+mod place;
+mod read;
+mod run;
+mod schema;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+pub use error::StoreError;
+pub use lock::RunLock;
+pub use run::{Event, Level, Moment, NewRun, RunId, RunRow, RunSummary, State};
+
+use crate::lock::Locks;
+
+/// An open database of runs.
+///
+/// It may be sent to another thread but not shared between threads; every process and thread opens its own.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+    locks: Locks,
+}
+
+impl Store {
+    /// Opens the database at `path`; makes it, and the directories above it, when they are missing (directories for
+    /// their owner only, `0700`; the file `0600`), and brings an older schema up to date.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        place::prepare(&path)?;
+        let locks = Locks::beside(&path);
+        let connection = schema::open(&path, &locks)?;
+        Ok(Self { path, connection, locks })
+    }
+
+    /// Where runs are kept unless the user says otherwise: `runs.sqlite` in `$BTU_DATA`, else in
+    /// `$XDG_DATA_HOME/btu`, else in `~/.local/share/btu` (XDG Base Directory Specification 0.8).
+    pub fn default_path() -> Result<PathBuf, StoreError> {
+        place::default_path(|name| std::env::var_os(name))
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Turns a database error into one that says what to do.
+    fn explain(&self, operation: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
+        move |source| StoreError::from_sqlite(&self.path, operation, source)
+    }
+}

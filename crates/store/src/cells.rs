@@ -1,0 +1,105 @@
+//! Cells: in with one transaction each, out whole.
+
+use btu_suite::cell::Row;
+use btu_suite::record::CellRecord;
+use btu_units::Span;
+use rusqlite::{ErrorCode, params};
+
+use crate::lock::RunLock;
+use crate::run::RunId;
+use crate::{Store, StoreError};
+
+const INSERT: &str = "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
+    goodput_bits_per_second, duration_ns, host_duration_ns, record)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+/// A row as its three columns; a host activity alone has no component and no message.
+struct Key {
+    component: &'static str,
+    message_bytes: i64,
+    load: &'static str,
+}
+
+impl Store {
+    /// Stores a cell with all its raw samples; when this returns, it has reached the device.
+    pub fn save_cell(&self, lock: &RunLock, cell: &CellRecord) -> Result<(), StoreError> {
+        check_finite(cell)?;
+        let record = serde_json::to_string(cell)
+            .map_err(|error| self.damaged(format!("`{}` cannot be written as JSON ({error})", cell.row)))?;
+        let key = Key::of(&cell.row);
+        let mut insert = self.connection.prepare_cached(INSERT).map_err(self.explain("store a cell"))?;
+        let outcome = insert.execute(params![
+            lock.run(),
+            cell.block,
+            cell.position,
+            key.component,
+            key.message_bytes,
+            key.load,
+            cell.is_valid(),
+            cell.network.as_ref().map(|network| network.goodput_bits_per_second),
+            cell.network.as_ref().map(|network| column(network.duration)),
+            cell.host.as_ref().map(|host| column(host.duration)),
+            record
+        ]);
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                Err(StoreError::CellExists { run: lock.run(), block: cell.block, row: cell.row.to_string() })
+            }
+            Err(error) => Err(self.explain("store a cell")(error)),
+        }
+    }
+
+    /// Every stored cell of a run, in the order of its plan.
+    pub fn cells(&self, run: RunId) -> Result<Vec<CellRecord>, StoreError> {
+        let explain = self.explain("read the cells");
+        let sql = "SELECT id, record FROM cells WHERE run = ?1 ORDER BY block, position, id";
+        let mut select = self.connection.prepare_cached(sql).map_err(&explain)?;
+        let mut rows = select.query([run]).map_err(&explain)?;
+        let mut cells = Vec::new();
+        while let Some(row) = rows.next().map_err(&explain)? {
+            let record = row.get_ref(1).map_err(&explain)?;
+            let text =
+                record.as_str().map_err(|error| self.damaged(format!("a cell of {run} is no text ({error})")))?;
+            let cell = serde_json::from_str(text)
+                .map_err(|error| self.damaged(format!("a cell of {run} cannot be read ({error})")))?;
+            cells.push(cell);
+        }
+        Ok(cells)
+    }
+
+    pub(crate) fn damaged(&self, what: String) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), what }
+    }
+}
+
+impl Key {
+    fn of(row: &Row) -> Self {
+        match row {
+            Row::Network { component, message, load } => Self {
+                component: component.name(),
+                message_bytes: i64::try_from(message.count()).unwrap_or(i64::MAX),
+                load: load.name(),
+            },
+            Row::Host { load } => Self { component: "", message_bytes: 0, load: load.name() },
+        }
+    }
+}
+
+/// A span as an integer of the database, which has a sign: 292 years at most.
+fn column(span: Span) -> i64 {
+    i64::try_from(span.nanoseconds()).unwrap_or(i64::MAX)
+}
+
+/// JSON has no word for infinity, so such a figure would make the whole cell unreadable.
+fn check_finite(cell: &CellRecord) -> Result<(), StoreError> {
+    let network = cell
+        .network
+        .iter()
+        .flat_map(|network| [("goodput", network.goodput_bits_per_second), ("share of losses", network.loss)]);
+    let host = cell.host.iter().map(|host| ("share of overlap", host.overlap));
+    match network.chain(host).find(|(_, value)| !value.is_finite()) {
+        Some((field, value)) => Err(StoreError::NotFinite { row: cell.row.to_string(), field, value }),
+        None => Ok(()),
+    }
+}

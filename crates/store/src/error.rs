@@ -1,0 +1,154 @@
+//! What can go wrong with a store, and what its user can do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+use crate::run::RunId;
+
+/// Why the store could not do what was asked; each is one line that ends in what to do next.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// No variable tells where data may be kept.
+    #[error("no place to keep runs: none of BTU_DATA, XDG_DATA_HOME and HOME is set; set BTU_DATA to a directory")]
+    NoHome,
+    /// The directory or file cannot be made or written.
+    #[error("cannot write `{}`: {reason}; set BTU_DATA to a directory that you may write to", path.display())]
+    Unwritable {
+        /// The directory or file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The file is not ours.
+    #[error("`{}` is not a database of btu runs; move it away, or set BTU_DATA to another directory", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A later version of the program wrote the file.
+    #[error(
+        "`{}` was written by a newer btu (schema {found}, this program knows {known}); use that version, \
+         or set BTU_DATA to another directory", path.display()
+    )]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The latest schema of this program.
+        known: i64,
+    },
+    /// No space is left.
+    #[error("no space left for `{}`; everything saved so far is kept: free some space and resume the run", path.display())]
+    Full {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// Another process held the database's write lock for too long.
+    #[error("`{}` is kept busy by another program; try again when it has finished", path.display())]
+    Busy {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// The database contradicts itself.
+    #[error("`{}` is damaged: {what}; restore it from a copy, or move it away and start anew", path.display())]
+    Damaged {
+        /// The database file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// Somebody else is writing the run.
+    #[error("run {run} is being written by {}; wait for it to end, or stop it first", owner_name(*owner))]
+    Locked {
+        /// The run.
+        run: RunId,
+        /// The writer's process id, where it could be read.
+        owner: Option<u32>,
+    },
+    /// There is no such run.
+    #[error("there is no run `{selector}`; `btu runs` lists those there are")]
+    UnknownRun {
+        /// What was asked for.
+        selector: String,
+    },
+    /// More than one run fits.
+    #[error("`{selector}` fits several runs ({candidates}); write one of these, or more of the uuid")]
+    Ambiguous {
+        /// What was asked for.
+        selector: String,
+        /// The runs it fits.
+        candidates: String,
+    },
+    /// The cell is stored already.
+    #[error("run {run} already has `{row}` in block {block}; stored cells are never overwritten: take the next block")]
+    CellExists {
+        /// The run.
+        run: RunId,
+        /// The cell's block.
+        block: u32,
+        /// The cell's row.
+        row: String,
+    },
+    /// A figure of a cell is infinite or not a number, so it could not be read back.
+    #[error("`{row}` has a {field} of {value}, which cannot be stored; leave the result out and say why in its faults")]
+    NotFinite {
+        /// The cell's row.
+        row: String,
+        /// Which figure.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Anything else the database said.
+    #[error("cannot {operation} in `{}`: {source}", path.display())]
+    Sqlite {
+        /// What was being done.
+        operation: &'static str,
+        /// The database file.
+        path: PathBuf,
+        /// What the database said.
+        source: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    /// Sorts what `SQLite` says about the database at `path` into the cases a user can act on.
+    pub(crate) fn from_sqlite(path: &Path, operation: &'static str, source: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            // A file that cannot grow (the shared memory of the log, for instance) is reported as an I/O error.
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if disk_is_full(&path) => Self::Full { path },
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, what: source.to_string() },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::Unwritable { path, reason: source.to_string() }
+            }
+            _ => Self::Sqlite { operation, path, source },
+        }
+    }
+
+    /// Sorts what the system says about a file.
+    pub(crate) fn from_io(path: &Path, source: &io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
+            _ => Self::Unwritable { path, reason: source.to_string() },
+        }
+    }
+}
+
+/// Whether the file system that holds `path` has no block left for this user.
+fn disk_is_full(path: &Path) -> bool {
+    let directory = path.parent().unwrap_or(path);
+    nix::sys::statvfs::statvfs(directory).is_ok_and(|volume| volume.blocks_available() == 0)
+}
+
+fn owner_name(owner: Option<u32>) -> String {
+    owner.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}

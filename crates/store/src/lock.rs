@@ -1,0 +1,208 @@
+//! Who is writing which run: one lock file beside the database, one slot in it per run.
+//!
+//! A run is locked by an open-file-description lock (`F_OFD_SETLK`, fcntl(2)) on its slot. The kernel drops it when the
+//! process ends, however it ends, so a lock cannot be stale; and it can be asked about without being taken. The slot
+//! holds the owner's process id as text, only to name it to others. A child that was forked without `exec` shares
+//! the lock until it ends too.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+
+use crate::error::StoreError;
+use crate::run::RunId;
+
+/// Bytes of a slot: a process id has at most ten digits.
+const SLOT_BYTES: u8 = 16;
+
+/// Slot 0 belongs to no run: it guards the upgrade of the schema.
+const SCHEMA_SLOT: i64 = 0;
+
+/// The lock file of a database.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    path: PathBuf,
+}
+
+/// The right to write a run; given back when it is dropped or its process ends.
+#[derive(Debug)]
+pub struct RunLock {
+    run: RunId,
+    slot: Slot,
+}
+
+impl RunLock {
+    /// The run that may be written.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+}
+
+/// A locked slot. The file is this slot's own, since the lock belongs to the open file.
+#[derive(Debug)]
+struct Slot {
+    file: File,
+    number: i64,
+}
+
+/// The schema may be changed while this lives.
+#[derive(Debug)]
+pub(crate) struct SchemaLock {
+    _slot: Slot,
+}
+
+impl Locks {
+    /// The lock file of the database at `path`; it is made when the first lock is taken.
+    pub(crate) fn beside(path: &Path) -> Self {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".lock");
+        Self { path: path.with_file_name(name) }
+    }
+
+    /// Takes the lock of `run`.
+    pub(crate) fn take(&self, run: RunId) -> Result<RunLock, StoreError> {
+        let slot = Slot { file: self.create()?, number: run.number() };
+        match fcntl(&slot.file, FcntlArg::F_OFD_SETLK(&range(slot.number, libc::F_WRLCK))) {
+            Ok(_) => {
+                let pid = format!("{:<15}\n", std::process::id());
+                slot.file.write_all_at(pid.as_bytes(), slot.offset()).map_err(|error| self.explain(&error))?;
+                Ok(RunLock { run, slot })
+            }
+            Err(Errno::EAGAIN | Errno::EACCES) => Err(StoreError::Locked { run, owner: slot.owner() }),
+            Err(errno) => Err(self.explain(&errno.into())),
+        }
+    }
+
+    /// Waits for the right to change the schema.
+    pub(crate) fn take_schema(&self) -> Result<SchemaLock, StoreError> {
+        let slot = Slot { file: self.create()?, number: SCHEMA_SLOT };
+        loop {
+            match fcntl(&slot.file, FcntlArg::F_OFD_SETLKW(&range(SCHEMA_SLOT, libc::F_WRLCK))) {
+                Ok(_) => return Ok(SchemaLock { _slot: slot }),
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(self.explain(&errno.into())),
+            }
+        }
+    }
+
+    /// Whether somebody is writing `run` right now.
+    pub(crate) fn is_taken(&self, run: RunId) -> Result<bool, StoreError> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(self.explain(&error)),
+        };
+        let mut question = range(run.number(), libc::F_RDLCK);
+        fcntl(&file, FcntlArg::F_OFD_GETLK(&mut question)).map_err(|errno| self.explain(&errno.into()))?;
+        Ok(libc::c_int::from(question.l_type) != libc::F_UNLCK)
+    }
+
+    fn create(&self) -> Result<File, StoreError> {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&self.path)
+            .map_err(|error| self.explain(&error))
+    }
+
+    fn explain(&self, error: &io::Error) -> StoreError {
+        StoreError::from_io(&self.path, error)
+    }
+}
+
+impl Slot {
+    fn offset(&self) -> u64 {
+        self.number.unsigned_abs() * u64::from(SLOT_BYTES)
+    }
+
+    /// The process id in the slot; none while its owner has not yet written it.
+    fn owner(&self) -> Option<u32> {
+        let mut text = [0; SLOT_BYTES as usize];
+        let length = self.file.read_at(&mut text, self.offset()).ok()?;
+        std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // Closing the file would do, were it not for forked children that still hold it. Unlocking a range that one
+        // has locked cannot fail, and nobody could act on it here.
+        fcntl(&self.file, FcntlArg::F_OFD_SETLK(&range(self.number, libc::F_UNLCK))).ok();
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // The id is only a hint to others, so a full disk here is nothing to report.
+        self.slot.file.write_all_at(&[b' '; SLOT_BYTES as usize], self.slot.offset()).ok();
+    }
+}
+
+/// The bytes of slot `number`, with the lock to set or ask for. `l_pid` must be 0 for these commands.
+fn range(number: i64, kind: libc::c_int) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: number.saturating_mul(i64::from(SLOT_BYTES)),
+        l_len: i64::from(SLOT_BYTES),
+        l_pid: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locks() -> (tempfile::TempDir, Locks) {
+        let directory = tempfile::tempdir().unwrap();
+        let locks = Locks::beside(&directory.path().join("runs.sqlite"));
+        (directory, locks)
+    }
+
+    #[test]
+    fn a_second_taker_learns_the_first_ones_pid() {
+        let (_directory, locks) = locks();
+        let _held = locks.take(RunId::new(7)).unwrap();
+        let refused = locks.take(RunId::new(7)).unwrap_err();
+        assert!(matches!(refused, StoreError::Locked { owner: Some(pid), .. } if pid == std::process::id()));
+        assert!(refused.to_string().starts_with("run r7 is being written by process "));
+    }
+
+    #[test]
+    fn a_lock_is_of_one_run_only() {
+        let (_directory, locks) = locks();
+        let _held = locks.take(RunId::new(7)).unwrap();
+        assert!(locks.is_taken(RunId::new(7)).unwrap());
+        for other in [RunId::new(6), RunId::new(8)] {
+            assert!(!locks.is_taken(other).unwrap());
+            locks.take(other).unwrap();
+        }
+    }
+
+    #[test]
+    fn asking_does_not_take_and_dropping_gives_back() {
+        let (_directory, locks) = locks();
+        let run = RunId::new(3);
+        assert!(!locks.is_taken(run).unwrap());
+        let held = locks.take(run).unwrap();
+        assert!(locks.is_taken(run).unwrap());
+        drop(held);
+        assert!(!locks.is_taken(run).unwrap());
+        locks.take(run).unwrap();
+    }
+
+    #[test]
+    fn the_schema_lock_is_of_no_run() {
+        let (_directory, locks) = locks();
+        let _schema = locks.take_schema().unwrap();
+        locks.take(RunId::new(1)).unwrap();
+    }
+}

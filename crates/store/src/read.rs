@@ -1,0 +1,181 @@
+//! Finding runs and reading what is stored of them.
+
+use rusqlite::types::{ToSql, ToSqlOutput};
+use rusqlite::{OptionalExtension, Row};
+use serde_json::Value;
+
+use crate::run::{Event, Level, Moment, RunId, RunRow, RunSummary, State};
+use crate::{Store, StoreError};
+
+/// The fewest characters of a uuid that select a run: fewer would be a slip of the finger.
+const UUID_PREFIX_LEAST: usize = 4;
+
+const SUMMARY: &str = "SELECT id, uuid, suite, profile, network, label, state, created, finished, btu_version,
+    planned_cells,
+    (SELECT count(*) FROM cells WHERE run = runs.id),
+    (SELECT count(*) FROM cells WHERE run = runs.id AND valid)
+    FROM runs";
+
+impl ToSql for RunId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.number().into())
+    }
+}
+
+impl Store {
+    /// All runs, oldest first.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let rows = self.all("list the runs", &format!("{SUMMARY} ORDER BY id"), [], raw_summary)?;
+        rows.into_iter().map(|raw| self.finish_summary(raw)).collect()
+    }
+
+    /// The run that `selector` means: `latest`, a number (`r12` or `12`), or the first characters of a uuid, at least
+    /// four, that no other run shares.
+    pub fn find(&self, selector: &str) -> Result<RunId, StoreError> {
+        let selector = selector.trim();
+        if selector == "latest" {
+            return self.only("SELECT max(id) FROM runs HAVING max(id) IS NOT NULL", [], selector);
+        }
+        let number = selector.strip_prefix(['r', 'R']).unwrap_or(selector).parse::<i64>();
+        if let Ok(number) = number {
+            match self.only("SELECT id FROM runs WHERE id = ?1", [number], selector) {
+                Err(StoreError::UnknownRun { .. }) => {}
+                found => return found,
+            }
+        }
+        self.find_uuid(selector)
+    }
+
+    /// Everything stored of the run that `selector` means, but its cells; see [`Store::find`].
+    pub fn run(&self, selector: &str) -> Result<RunRow, StoreError> {
+        let run = self.find(selector)?;
+        let explain = self.explain("read a run");
+        let raw = self.connection.query_row(&format!("{SUMMARY} WHERE id = ?1"), [run], raw_summary);
+        let columns = "SELECT seed, plan, plan_hash, calibration FROM runs WHERE id = ?1";
+        let (seed, plan, plan_hash, calibration) = self
+            .connection
+            .query_row(columns, [run], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get::<_, Option<String>>(3)?))
+            })
+            .map_err(&explain)?;
+        Ok(RunRow {
+            summary: self.finish_summary(raw.map_err(&explain)?)?,
+            seed: seed.parse().map_err(|_| self.damaged(format!("the seed of {run} is `{seed}`")))?,
+            plan: self.json(run, "plan", &plan)?,
+            plan_hash,
+            calibration: calibration.map(|text| self.json(run, "calibration", &text)).transpose()?,
+            environments: self.environments(run)?,
+            events: self.events(run)?,
+        })
+    }
+
+    fn find_uuid(&self, selector: &str) -> Result<RunId, StoreError> {
+        let prefix = selector.to_ascii_lowercase();
+        let is_uuid = prefix.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        if prefix.len() < UUID_PREFIX_LEAST || !is_uuid {
+            return Err(StoreError::UnknownRun { selector: selector.to_owned() });
+        }
+        self.only("SELECT id FROM runs WHERE substr(uuid, 1, length(?1)) = ?1 ORDER BY id", [prefix], selector)
+    }
+
+    /// The one run that a query finds.
+    fn only(&self, sql: &str, values: impl rusqlite::Params, selector: &str) -> Result<RunId, StoreError> {
+        let found = self.all("look for a run", sql, values, |row| row.get(0).map(RunId::new))?;
+        match found[..] {
+            [] => Err(StoreError::UnknownRun { selector: selector.to_owned() }),
+            [run] => Ok(run),
+            _ => {
+                let candidates = found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                Err(StoreError::Ambiguous { selector: selector.to_owned(), candidates })
+            }
+        }
+    }
+
+    fn environments(&self, run: RunId) -> Result<Vec<(Moment, Value)>, StoreError> {
+        let sql = "SELECT moment, document FROM environments WHERE run = ?1 ORDER BY id";
+        let rows = self
+            .all("read the environments", sql, [run], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        rows.iter()
+            .map(|(moment, document)| {
+                let moment = self.word(Moment::from_name(moment), moment)?;
+                Ok((moment, self.json(run, "environment", document)?))
+            })
+            .collect()
+    }
+
+    fn events(&self, run: RunId) -> Result<Vec<Event>, StoreError> {
+        let sql = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
+        let rows =
+            self.all("read the events", sql, [run], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
+        rows.into_iter()
+            .map(|(at, level, text)| Ok(Event { at, level: self.word(Level::from_name(&level), &level)?, text }))
+            .collect()
+    }
+
+    /// Adds what lies outside the row: tags, and whether somebody still writes it.
+    fn finish_summary(&self, raw: (RunSummary, String)) -> Result<RunSummary, StoreError> {
+        let (mut summary, stored) = raw;
+        summary.state = self.shown_state(summary.id, self.word(State::from_name(&stored), &stored)?)?;
+        let sql = "SELECT tag FROM tags WHERE run = ?1 ORDER BY tag";
+        summary.tags = self.all("read the tags", sql, [summary.id], |row| row.get(0))?;
+        Ok(summary)
+    }
+
+    /// A run that claims to be running while nobody holds its lock was interrupted. It may have ended between the two
+    /// looks, so its state is read once more.
+    fn shown_state(&self, run: RunId, stored: State) -> Result<State, StoreError> {
+        if stored != State::Running || self.locks.is_taken(run)? {
+            return Ok(stored);
+        }
+        let again: Option<String> = self
+            .connection
+            .query_row("SELECT state FROM runs WHERE id = ?1", [run], |row| row.get(0))
+            .optional()
+            .map_err(self.explain("read a run"))?;
+        Ok(match again.as_deref().and_then(State::from_name) {
+            Some(state) if state != State::Running => state,
+            _ => State::Interrupted,
+        })
+    }
+
+    fn all<T>(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        values: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut select = self.connection.prepare_cached(sql).map_err(self.explain(operation))?;
+        select.query_map(values, read).and_then(Iterator::collect).map_err(self.explain(operation))
+    }
+
+    fn json(&self, run: RunId, what: &str, text: &str) -> Result<Value, StoreError> {
+        serde_json::from_str(text)
+            .map_err(|error| self.damaged(format!("the {what} of {run} cannot be read ({error})")))
+    }
+
+    fn word<T>(&self, known: Option<T>, name: &str) -> Result<T, StoreError> {
+        known.ok_or_else(|| self.damaged(format!("`{name}` is an unknown word")))
+    }
+}
+
+/// A summary from its own columns, and its state as stored.
+fn raw_summary(row: &Row<'_>) -> rusqlite::Result<(RunSummary, String)> {
+    let summary = RunSummary {
+        id: RunId::new(row.get("id")?),
+        uuid: row.get("uuid")?,
+        suite: row.get("suite")?,
+        profile: row.get("profile")?,
+        network: row.get("network")?,
+        label: row.get("label")?,
+        tags: Vec::new(),
+        state: State::Running,
+        created: row.get("created")?,
+        finished: row.get("finished")?,
+        btu_version: row.get("btu_version")?,
+        planned_cells: row.get("planned_cells")?,
+        cells: row.get(11)?,
+        valid_cells: row.get(12)?,
+    };
+    Ok((summary, row.get("state")?))
+}

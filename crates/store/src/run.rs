@@ -1,0 +1,182 @@
+//! The words of the store: what a run is called, what goes in and what comes out.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A run's number in this database, shown as `r12`. Numbers go up and are never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(i64);
+
+impl RunId {
+    pub(crate) const fn new(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// The bare number.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("r{}", self.0))
+    }
+}
+
+/// Makes an enumeration whose names are the texts in the database.
+macro_rules! named {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            /// The name as stored and shown.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+
+            pub(crate) fn from_name(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+named! {
+    /// How far a run got.
+    State {
+        /// It is being written.
+        Running = "running",
+        /// Every cell of its plan is there.
+        Complete = "complete",
+        /// It was stopped, or its writer died; it can be resumed.
+        Interrupted = "interrupted",
+        /// It could not go on; its events say why.
+        Failed = "failed",
+    }
+}
+
+named! {
+    /// When an environment was looked at.
+    Moment {
+        /// Before the first cell of a session.
+        Before = "before",
+        /// After its last.
+        After = "after",
+    }
+}
+
+named! {
+    /// How serious an event is.
+    Level {
+        /// For the record.
+        Info = "info",
+        /// A reason to doubt.
+        Warning = "warning",
+        /// A reason to stop.
+        Error = "error",
+    }
+}
+
+/// A run to be made.
+#[derive(Debug, Clone)]
+pub struct NewRun<'a> {
+    /// The suite's name.
+    pub suite: &'a str,
+    /// The profile's name.
+    pub profile: &'a str,
+    /// The network as the user named it.
+    pub network: &'a str,
+    /// The user's own word for the run.
+    pub label: Option<&'a str>,
+    /// The user's own words to find it by.
+    pub tags: &'a [String],
+    /// Wall time of the start, RFC 3339.
+    pub created: &'a str,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Version of the program.
+    pub btu_version: &'a str,
+    /// The whole plan.
+    pub plan: &'a Value,
+    /// Its hash: a resumed run must have the same.
+    pub plan_hash: &'a str,
+    /// How many cells it has at most.
+    pub planned_cells: u32,
+}
+
+/// A run as listed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Its number here.
+    pub id: RunId,
+    /// Its name everywhere.
+    pub uuid: String,
+    /// The suite's name.
+    pub suite: String,
+    /// The profile's name.
+    pub profile: String,
+    /// The network as the user named it.
+    pub network: String,
+    /// The user's own word for it.
+    pub label: Option<String>,
+    /// The user's own words to find it by, sorted.
+    pub tags: Vec<String>,
+    /// How far it got; a run that nobody writes any more is not shown as running.
+    pub state: State,
+    /// Wall time of the start, RFC 3339.
+    pub created: String,
+    /// Wall time of the end, RFC 3339; none before [`crate::Store::finish`].
+    pub finished: Option<String>,
+    /// Version of the program that made it.
+    pub btu_version: String,
+    /// How many cells its plan has at most.
+    pub planned_cells: u32,
+    /// How many cells are stored.
+    pub cells: u32,
+    /// How many of these count.
+    pub valid_cells: u32,
+}
+
+/// A run with everything that is stored of it but its cells.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunRow {
+    /// As listed.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// The whole plan.
+    pub plan: Value,
+    /// Its hash.
+    pub plan_hash: String,
+    /// The calibrated amounts of work; none before they are known.
+    pub calibration: Option<Value>,
+    /// The machine before and after each session, in the order in which they were saved.
+    pub environments: Vec<(Moment, Value)>,
+    /// What happened on the way, in order.
+    pub events: Vec<Event>,
+}
+
+/// Something that happened during a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Wall time, RFC 3339.
+    pub at: String,
+    /// How serious it is.
+    pub level: Level,
+    /// What it was.
+    pub text: String,
+}

@@ -1,0 +1,83 @@
+//! Opening the database file and bringing its schema up to date.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite_migration::{M, Migrations};
+
+use crate::error::StoreError;
+use crate::lock::Locks;
+
+/// One file per schema version, oldest first; `PRAGMA user_version` counts those that were applied.
+const MIGRATIONS: &[M<'static>] = &[M::up(include_str!("migrations/001-runs.sql"))];
+
+/// `PRAGMA application_id`, set by the first migration: the four letters `BTUr`.
+const APPLICATION_ID: i64 = i32::from_be_bytes(*b"BTUr") as i64;
+
+/// Longest wait for another process's transaction; ours take milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Opens the file, which exists, and upgrades it when it is older than this program.
+pub(crate) fn open(path: &Path, locks: &Locks) -> Result<Connection, StoreError> {
+    let explain = |source| StoreError::from_sqlite(path, "open the database", source);
+    let mut connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .map_err(explain)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
+    if version(path, &connection)? < latest() {
+        upgrade(path, &mut connection, locks)?;
+    }
+    // A commit returns when the log has reached the device. NORMAL would lose the last cells in a power cut.
+    connection.pragma_update(None, "synchronous", "FULL").map_err(explain)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(explain)?;
+    Ok(connection)
+}
+
+/// The schema this program writes.
+fn latest() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// The schema of the file, 0 when it is empty; an error when it is not ours or newer than this program.
+fn version(path: &Path, connection: &Connection) -> Result<i64, StoreError> {
+    let (application, found, objects) =
+        identity(connection).map_err(|source| StoreError::from_sqlite(path, "read the schema", source))?;
+    match (application, found) {
+        (0, 0) if objects == 0 => Ok(0),
+        (APPLICATION_ID, 1..) if found <= latest() => Ok(found),
+        (APPLICATION_ID, 1..) => Err(StoreError::NewerSchema { path: path.to_owned(), found, known: latest() }),
+        _ => Err(StoreError::NotADatabase { path: path.to_owned() }),
+    }
+}
+
+/// Application id, schema and number of tables and indices, of one moment: another process may be upgrading.
+fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+    let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    let ask = |question| moment.query_row(question, [], |row| row.get(0));
+    let objects = ask("SELECT count(*) FROM sqlite_schema")?;
+    Ok((ask("PRAGMA application_id")?, ask("PRAGMA user_version")?, objects))
+}
+
+/// Applies what is missing, one process at a time; the others then find nothing left to do.
+fn upgrade(path: &Path, connection: &mut Connection, locks: &Locks) -> Result<(), StoreError> {
+    let _alone = locks.take_schema()?;
+    let explain = |source| StoreError::from_sqlite(path, "bring the schema up to date", source);
+    // The journal's mode is kept in the file, and cannot be changed inside the migration's transaction.
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(explain)?;
+    Migrations::from_slice(MIGRATIONS).to_latest(connection).map_err(|error| match error {
+        rusqlite_migration::Error::RusqliteError { err, .. } => explain(err),
+        other => StoreError::Damaged { path: path.to_owned(), what: other.to_string() },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_migrations_are_sound() {
+        Migrations::from_slice(MIGRATIONS).validate().unwrap();
+    }
+}

@@ -1,0 +1,157 @@
+//! Making runs and noting what becomes of them.
+
+use rusqlite::{Transaction, params};
+use serde_json::Value;
+
+use crate::lock::RunLock;
+use crate::run::{Level, Moment, NewRun, RunId, State};
+use crate::{Store, StoreError};
+
+/// A random version 4 UUID (RFC 9562, section 5.4), from the database's generator, which the system seeds.
+const RANDOM_UUID: &str = "SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-4' || substr(h, 14, 3) || '-'
+    || substr('89ab', 1 + (random() & 3), 1) || substr(h, 18, 3) || '-' || substr(h, 21))
+    FROM (SELECT hex(randomblob(16)) AS h)";
+
+impl Store {
+    /// Makes a run in state [`State::Running`] and locks it for this process.
+    pub fn create_run(&mut self, new: &NewRun<'_>) -> Result<RunLock, StoreError> {
+        const OPERATION: &str = "create a run";
+        let Self { path, connection, locks } = self;
+        let explain = |source| StoreError::from_sqlite(path, OPERATION, source);
+        let transaction = connection.transaction().map_err(explain)?;
+        let run = insert_run(&transaction, new).map_err(explain)?;
+        // The lock comes before the commit, so nobody ever sees the run as abandoned.
+        let lock = locks.take(run)?;
+        transaction.commit().map_err(explain)?;
+        Ok(lock)
+    }
+
+    /// Locks a run in order to go on with it; refused while another process writes it.
+    pub fn lock(&self, run: RunId) -> Result<RunLock, StoreError> {
+        self.locks.take(run)
+    }
+
+    /// Puts a run that is to be resumed back into [`State::Running`].
+    pub fn reopen(&self, lock: &RunLock) -> Result<(), StoreError> {
+        self.update("resume a run", "UPDATE runs SET state = 'running', finished = NULL WHERE id = ?1", [lock.run()])
+    }
+
+    /// Keeps the calibrated amounts of work; a resumed run goes on with the same.
+    pub fn save_calibration(&self, lock: &RunLock, calibration: &Value) -> Result<(), StoreError> {
+        let set = "UPDATE runs SET calibration = ?2 WHERE id = ?1";
+        self.update("store the calibration", set, params![lock.run(), calibration.to_string()])
+    }
+
+    /// Keeps what the machine looked like; further ones are added, none is replaced.
+    pub fn save_environment(&self, lock: &RunLock, moment: Moment, environment: &Value) -> Result<(), StoreError> {
+        let insert = "INSERT INTO environments (run, moment, document) VALUES (?1, ?2, ?3)";
+        let values = params![lock.run(), moment.name(), environment.to_string()];
+        self.update("store the environment", insert, values)
+    }
+
+    /// Notes what happened at the wall time `at` (RFC 3339).
+    pub fn save_event(&self, lock: &RunLock, at: &str, level: Level, text: &str) -> Result<(), StoreError> {
+        let insert = "INSERT INTO events (run, at, level, text) VALUES (?1, ?2, ?3, ?4)";
+        self.update("store an event", insert, params![lock.run(), at, level.name(), text])
+    }
+
+    /// Ends a run in `state` at the wall time `at` (RFC 3339).
+    pub fn finish(&self, lock: &RunLock, state: State, at: &str) -> Result<(), StoreError> {
+        let set = "UPDATE runs SET state = ?2, finished = ?3 WHERE id = ?1";
+        self.update("finish a run", set, params![lock.run(), state.name(), at])
+    }
+
+    /// Changes exactly one row, in its own transaction.
+    fn update(&self, operation: &'static str, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+        let explain = self.explain(operation);
+        let changed = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        match changed.map_err(&explain)? {
+            1 => Ok(()),
+            _ => Err(explain(rusqlite::Error::QueryReturnedNoRows)),
+        }
+    }
+}
+
+fn insert_run(transaction: &Transaction<'_>, new: &NewRun<'_>) -> rusqlite::Result<RunId> {
+    let uuid: String = transaction.query_row(RANDOM_UUID, [], |row| row.get(0))?;
+    transaction.execute(
+        "INSERT INTO runs (uuid, suite, profile, network, label, state, created, seed, btu_version,
+                           planned_cells, plan, plan_hash)
+         VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            uuid,
+            new.suite,
+            new.profile,
+            new.network,
+            new.label,
+            new.created,
+            new.seed.to_string(),
+            new.btu_version,
+            new.planned_cells,
+            new.plan.to_string(),
+            new.plan_hash
+        ],
+    )?;
+    let run = RunId::new(transaction.last_insert_rowid());
+    for tag in new.tags {
+        transaction.execute("INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)", params![run, tag])?;
+    }
+    Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store_with_run() -> (tempfile::TempDir, Store, RunLock) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = Store::open(directory.path().join("runs.sqlite")).unwrap();
+        let new = NewRun {
+            suite: "btu",
+            profile: "quick",
+            network: "veth",
+            label: None,
+            tags: &[],
+            created: "2026-11-21T04:31:08Z",
+            seed: 1,
+            btu_version: "0.1.0",
+            plan: &Value::Null,
+            plan_hash: "0",
+            planned_cells: 0,
+        };
+        let lock = store.create_run(&new).unwrap();
+        (directory, store, lock)
+    }
+
+    fn note(store: &Store, lock: &RunLock) -> Result<(), StoreError> {
+        store.save_event(lock, "2026-11-21T04:31:09Z", Level::Info, &"x".repeat(10_000))
+    }
+
+    #[test]
+    fn a_database_that_may_not_grow_keeps_what_it_has() {
+        let (_directory, store, lock) = store_with_run();
+        store.connection.pragma_update(None, "max_page_count", 100).unwrap();
+        let written = (0..1000).take_while(|_| note(&store, &lock).is_ok()).count();
+        assert!((1..1000).contains(&written));
+        assert!(matches!(note(&store, &lock), Err(StoreError::Full { .. })));
+        assert_eq!(store.run("latest").unwrap().events.len(), written);
+        store.connection.pragma_update(None, "max_page_count", 1000).unwrap();
+        note(&store, &lock).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_is_gone_cannot_be_written() {
+        let (_directory, store, lock) = store_with_run();
+        store.connection.execute("DELETE FROM runs", []).unwrap();
+        assert!(store.finish(&lock, State::Complete, "2026-11-21T04:31:09Z").is_err());
+        assert!(note(&store, &lock).is_err());
+    }
+
+    #[test]
+    fn a_log_commit_reaches_the_device() {
+        let (_directory, store, _lock) = store_with_run();
+        let ask = |name| store.connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+        assert_eq!(ask("journal_mode").unwrap(), "wal".to_owned().into());
+        assert_eq!(ask("synchronous").unwrap(), 2.into());
+    }
+}

@@ -1,0 +1,176 @@
+//! Files and directories that are not as the program would have made them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use btu_store::{Moment, State, Store, StoreError};
+use rusqlite::Connection;
+
+use crate::sample::{self, cell, create, open, row, temporary};
+
+/// A database as version 0.1.0 wrote it. It stays as it is for ever: later schemas must be able to read it.
+const SCHEMA_1: &str = include_str!("fixtures/schema-1.sql");
+
+fn schema_1_at(path: &Path) {
+    Connection::open(path).unwrap().execute_batch(SCHEMA_1).unwrap();
+}
+
+/// Every table and index as the database defines it.
+fn definitions(path: &Path) -> Vec<String> {
+    let connection = Connection::open(path).unwrap();
+    let mut select = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
+    select.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn a_database_of_schema_1_is_read() {
+    let (_directory, path) = temporary();
+    schema_1_at(&path);
+    let store = open(&path);
+    let run = store.run("r1").unwrap();
+    assert_eq!(run.summary.uuid, "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11");
+    assert_eq!((run.summary.state, run.summary.cells), (State::Complete, 1));
+    assert_eq!(run.seed, u64::MAX);
+    assert_eq!(run.environments[0].0, Moment::Before);
+    assert_eq!(run.events[0].text, "no frequency governor to read");
+    let cells = store.cells(run.summary.id).unwrap();
+    assert_eq!(cells[0].row, row());
+    assert_eq!(cells[0].network.as_ref().unwrap().goodput_bits_per_second.to_string(), "941482753.1");
+    assert_eq!(store.run("r2").unwrap().summary.state, State::Interrupted);
+}
+
+#[test]
+fn a_new_database_has_the_schema_of_an_upgraded_one() {
+    let (_directory, path) = temporary();
+    open(&path);
+    let old = path.with_file_name("old.sqlite");
+    schema_1_at(&old);
+    open(&old);
+    assert_eq!(definitions(&path), definitions(&old));
+}
+
+#[test]
+fn a_newer_schema_is_left_alone() {
+    let (_directory, path) = temporary();
+    open(&path);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 4711).unwrap();
+    let refused = Store::open(&path).unwrap_err();
+    assert!(matches!(refused, StoreError::NewerSchema { found: 4711, .. }), "{refused}");
+    assert!(refused.to_string().contains("was written by a newer btu (schema 4711"));
+}
+
+#[test]
+fn garbage_is_refused_and_kept() {
+    let (_directory, path) = temporary();
+    let garbage = "not a database at all ".repeat(500);
+    fs::write(&path, &garbage).unwrap();
+    let refused = Store::open(&path).unwrap_err();
+    assert!(matches!(refused, StoreError::NotADatabase { .. }), "{refused}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), garbage);
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_kept() {
+    let (_directory, path) = temporary();
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE runs (theirs TEXT)").unwrap();
+    let refused = Store::open(&path).unwrap_err();
+    assert!(matches!(refused, StoreError::NotADatabase { .. }), "{refused}");
+    assert_eq!(definitions(&path), ["CREATE TABLE runs (theirs TEXT)"]);
+}
+
+#[test]
+fn a_damaged_page_is_told() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let lock = create(&mut store);
+    (0..20).for_each(|block| store.save_cell(&lock, &cell(block, 0, row())).unwrap());
+    drop((store, lock));
+    let mut content = fs::read(&path).unwrap();
+    content[4096..].fill(0x5a);
+    fs::write(&path, content).unwrap();
+    let refused = Store::open(&path).and_then(|store| store.runs()).unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+}
+
+#[test]
+fn what_is_made_belongs_to_the_user_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("share/btu/runs.sqlite");
+    let mut store = open(&path);
+    let lock = create(&mut store);
+    store.save_cell(&lock, &cell(0, 0, row())).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode(&directory.path().join("share")), mode(path.parent().unwrap())], [0o700; 2]);
+    for name in ["runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm", "runs.sqlite.lock"] {
+        assert_eq!(mode(&path.with_file_name(name)), 0o600, "{name}");
+    }
+}
+
+#[test]
+fn many_may_open_a_new_database_at_once() {
+    let (_directory, path) = temporary();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| create(&mut open(&path)));
+        }
+    });
+    assert_eq!(open(&path).runs().unwrap().len(), 8);
+}
+
+fn refusal(path: &Path) -> String {
+    let refused = Store::open(path).unwrap_err();
+    assert!(matches!(refused, StoreError::Unwritable { .. }), "{refused}");
+    let line = refused.to_string();
+    assert!(line.ends_with("set BTU_DATA to a directory that you may write to"), "{line}");
+    line
+}
+
+#[test]
+fn a_place_that_cannot_be_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert!(refusal(&file.join("btu/runs.sqlite")).contains("file/btu"));
+    assert!(refusal(Path::new("/proc/btu/runs.sqlite")).contains("`/proc/btu`"));
+    let circle = directory.path().join("circle");
+    symlink(&circle, &circle).unwrap();
+    refusal(&circle.join("runs.sqlite"));
+}
+
+#[test]
+fn a_directory_in_the_files_place_is_named() {
+    let (_directory, path) = temporary();
+    fs::create_dir(&path).unwrap();
+    assert!(refusal(&path).contains("runs.sqlite"));
+}
+
+#[test]
+fn a_read_only_directory_or_file_is_named() {
+    if nix::unistd::geteuid().is_root() {
+        // Rights do not bind root; a read-only mount does, and looks the same to the program.
+        return assert!(refusal(Path::new("/sys/kernel/runs.sqlite")).contains("/sys/kernel/runs.sqlite"));
+    }
+    let (directory, path) = temporary();
+    open(&path);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+    refusal(&path);
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    refusal(&directory.path().join("other.sqlite"));
+    refusal(&directory.path().join("btu/runs.sqlite"));
+}
+
+#[test]
+fn a_log_that_a_killed_writer_left_is_taken_in() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let lock = create(&mut store);
+    store.save_cell(&lock, &cell(0, 0, row())).unwrap();
+    // What a killed process leaves: the file and its log, without the last connection's tidying up.
+    let copy = path.with_file_name("copy.sqlite");
+    fs::copy(&path, &copy).unwrap();
+    fs::copy(path.with_file_name("runs.sqlite-wal"), path.with_file_name("copy.sqlite-wal")).unwrap();
+    let store = open(&copy);
+    assert_eq!(store.cells(lock.run()).unwrap().len(), 1);
+    assert_eq!(store.run("latest").unwrap().summary.created, sample::CREATED);
+}

@@ -1,0 +1,6 @@
+//! The store as its users see it: runs in order, bad days, and files of other versions.
+
+mod drills;
+mod files;
+mod runs;
+mod sample;
