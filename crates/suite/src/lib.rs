@@ -9,4 +9,5 @@ pub mod plan;
 pub mod record;
 pub mod schedule;
 pub mod script;
+pub mod verdict;
 pub mod work;

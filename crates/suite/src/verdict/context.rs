@@ -1,0 +1,54 @@
+//! What a verdict needs beside the cells.
+
+use btu_units::Bytes;
+
+use crate::cell::{Component, Load, Row};
+use crate::plan::Plan;
+
+/// What was asked, and on what machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context {
+    /// The plan of the run.
+    pub plan: Plan,
+    /// Processors that the stations shared.
+    pub cpus: usize,
+    /// The machine's load average over one minute before the run, where it is known.
+    pub load_before: Option<f64>,
+}
+
+impl Context {
+    /// The rated components that were planned, in the paper's order.
+    pub(super) fn rated(&self) -> impl Iterator<Item = Component> + '_ {
+        Component::RATED.into_iter().filter(|component| self.plan.components.contains(component))
+    }
+
+    /// The message sizes of the rated components.
+    pub(super) fn messages(&self) -> impl Iterator<Item = Bytes> + '_ {
+        self.plan.messages.iter().copied()
+    }
+
+    /// The planned loads, idle first.
+    pub(super) fn loads(&self) -> impl Iterator<Item = Load> + '_ {
+        Load::ALL.into_iter().filter(|load| self.plan.loads.contains(load))
+    }
+
+    /// The planned host loads.
+    pub(super) fn host_loads(&self) -> impl Iterator<Item = Load> + '_ {
+        self.loads().filter(|load| *load != Load::Idle)
+    }
+
+    /// The planned rows of `component`, one per message size and load.
+    pub(super) fn rows_of(&self, component: Component) -> impl Iterator<Item = Row> + '_ {
+        let planned = self.plan.components.contains(&component);
+        let messages = if planned { self.plan.messages_of(component) } else { &[] };
+        messages
+            .iter()
+            .flat_map(move |&message| self.loads().map(move |load| Row::Network { component, message, load }))
+    }
+
+    /// Every rated row whose message size and load are `wanted`.
+    pub(super) fn rated_rows(&self, wanted: impl Fn(Bytes, Load) -> bool) -> Vec<Row> {
+        let fits = |row: &Row| matches!(row, Row::Network { message, load, .. } if wanted(*message, *load));
+        self.rated().flat_map(|component| self.rows_of(component)).filter(fits).collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! The rows outside the rating: request and response, and the paced stream.
+
+use btu_stats::{Estimate, Histogram, Proportion, geometric_interval, wilson};
+use btu_units::{BitRate, Bytes};
+use serde::{Deserialize, Serialize};
+
+use super::LEVEL;
+use super::cells::Cells;
+use super::context::Context;
+use crate::cell::{Component, Load, Row};
+use crate::record::{CellRecord, DatagramsReceived, DatagramsSent, Outcome, Requested};
+
+/// Request and response under one load. Round trips are those of a closed loop: one user who waits.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct InteractiveRow {
+    /// Over TCP or over UDP.
+    pub component: Component,
+    /// Size of request and of response.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// What ran beside it.
+    pub load: Load,
+    /// Repetitions that count.
+    pub repetitions: usize,
+    /// Requests sent in all repetitions.
+    pub requests: u64,
+    /// Requests without an answer in time.
+    pub lost: Option<Proportion>,
+    /// Answers in time per second: geometric mean over repetitions.
+    pub answers_per_second: Option<Estimate>,
+    /// Geometric mean of the repetitions' medians, with its interval.
+    pub p50_ns: Option<Estimate>,
+    /// Quantiles of all repetitions' round trips taken together.
+    pub round_trip: Option<Quantiles>,
+}
+
+/// Quantiles of a distribution of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// How many times there are.
+    pub count: u64,
+    /// Half are at most this.
+    pub p50_ns: u64,
+    /// Nine of ten.
+    pub p90_ns: u64,
+    /// 99 of 100.
+    pub p99_ns: u64,
+    /// 999 of 1000; told from fewer than 1000 values it is the maximum.
+    pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl Quantiles {
+    /// Of `histogram`; `None` when it is empty.
+    fn of(histogram: &Histogram) -> Option<Self> {
+        Some(Self {
+            count: histogram.count(),
+            p50_ns: histogram.quantile(0.5)?,
+            p90_ns: histogram.quantile(0.9)?,
+            p99_ns: histogram.quantile(0.99)?,
+            p999_ns: histogram.quantile(0.999)?,
+            max_ns: histogram.max()?,
+        })
+    }
+}
+
+/// The paced stream under one load; everything is counted at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct UdpRow {
+    /// Payload of a datagram.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// What ran beside it.
+    pub load: Load,
+    /// Repetitions that count.
+    pub repetitions: usize,
+    /// What was asked for, over the payload.
+    #[serde(rename = "offered_bits_per_second")]
+    pub offered: BitRate,
+    /// What arrived, each datagram once: geometric mean over repetitions.
+    pub goodput_bits_per_second: Option<Estimate>,
+    /// Datagrams that were sent and did not arrive. The interval takes losses to be independent; bursts spread wider.
+    pub lost: Option<Proportion>,
+    /// Further copies of datagrams already counted.
+    pub duplicates: u64,
+    /// Datagrams that came after one with a higher number (RFC 4737).
+    pub reordered: u64,
+    /// Of the lost, those that the receiver's full socket buffer dropped.
+    pub buffer_drops: u64,
+    /// Datagrams that the sender's kernel refused; they were never sent and are not among the lost.
+    pub refused: u64,
+    /// How late datagrams left against their schedule: 99 of 100 at most this.
+    pub send_lateness_p99_ns: Option<u64>,
+}
+
+/// Request and response, by transport and load.
+pub(super) fn interactive(cells: &Cells, context: &Context) -> Vec<InteractiveRow> {
+    let components = [Component::InteractiveTcp, Component::InteractiveUdp];
+    let rows = components.into_iter().flat_map(|component| context.rows_of(component));
+    rows.filter_map(|row| interactive_row(cells, row)).collect()
+}
+
+fn interactive_row(cells: &Cells, row: Row) -> Option<InteractiveRow> {
+    let Row::Network { component, message, load } = row else { return None };
+    let repetitions: Vec<(&CellRecord, &Requested)> =
+        cells.of(row).iter().filter_map(|record| Some((*record, requested(record)?))).collect();
+    let mut all = Histogram::new();
+    for (_, requested) in &repetitions {
+        all.merge(&requested.round_trip);
+    }
+    let medians: Vec<f64> =
+        repetitions.iter().filter_map(|(_, one)| one.round_trip.quantile(0.5)).map(|ns| ns as f64).collect();
+    let rates: Vec<f64> = repetitions.iter().filter_map(|(record, one)| answers_per_second(record, one)).collect();
+    let requests = repetitions.iter().map(|(_, one)| one.requests).sum();
+    let lost = repetitions.iter().map(|(_, one)| one.lost).sum();
+    (!repetitions.is_empty()).then(|| InteractiveRow {
+        component,
+        message,
+        load,
+        repetitions: repetitions.len(),
+        requests,
+        lost: wilson(lost, requests, LEVEL),
+        answers_per_second: geometric_interval(&rates, LEVEL),
+        p50_ns: geometric_interval(&medians, LEVEL),
+        round_trip: Quantiles::of(&all),
+    })
+}
+
+fn requested(record: &CellRecord) -> Option<&Requested> {
+    outcomes(record).find_map(|outcome| match outcome {
+        Outcome::Requested(requested) => Some(requested),
+        _ => None,
+    })
+}
+
+fn answers_per_second(record: &CellRecord, requested: &Requested) -> Option<f64> {
+    let seconds = record.network.as_ref()?.duration.seconds();
+    (seconds > 0.0).then(|| requested.answers as f64 / seconds)
+}
+
+/// The paced stream, by load.
+pub(super) fn udp(cells: &Cells, context: &Context) -> Vec<UdpRow> {
+    context.rows_of(Component::Udp).filter_map(|row| udp_row(cells, context, row)).collect()
+}
+
+fn udp_row(cells: &Cells, context: &Context, row: Row) -> Option<UdpRow> {
+    let Row::Network { message, load, .. } = row else { return None };
+    let streams: Vec<(&DatagramsSent, &DatagramsReceived)> = cells
+        .of(row)
+        .iter()
+        .filter_map(|record| Some((datagrams_sent(record)?, datagrams_received(record)?)))
+        .collect();
+    let sum = |of: &dyn Fn(&DatagramsSent, &DatagramsReceived) -> u64| -> u64 {
+        streams.iter().map(|(sent, received)| of(sent, received)).sum()
+    };
+    let mut lateness = Histogram::new();
+    for (sent, _) in &streams {
+        lateness.merge(&sent.lateness);
+    }
+    let goodputs: Vec<f64> = cells.goodputs(row).into_iter().map(|(_, rate)| rate).collect();
+    let lost = sum(&|sent, received| sent.datagrams.saturating_sub(received.datagrams));
+    (!streams.is_empty()).then(|| UdpRow {
+        message,
+        load,
+        repetitions: streams.len(),
+        offered: context.plan.udp_offered,
+        goodput_bits_per_second: geometric_interval(&goodputs, LEVEL),
+        lost: wilson(lost, sum(&|sent, _| sent.datagrams), LEVEL),
+        duplicates: sum(&|_, received| received.duplicates),
+        reordered: sum(&|_, received| received.reordered),
+        buffer_drops: sum(&|_, received| received.buffer_drops),
+        refused: sum(&|sent, _| sent.refused),
+        send_lateness_p99_ns: lateness.quantile(0.99),
+    })
+}
+
+fn datagrams_sent(record: &CellRecord) -> Option<&DatagramsSent> {
+    outcomes(record).find_map(|outcome| match outcome {
+        Outcome::DatagramsSent(sent) => Some(sent),
+        _ => None,
+    })
+}
+
+fn datagrams_received(record: &CellRecord) -> Option<&DatagramsReceived> {
+    outcomes(record).find_map(|outcome| match outcome {
+        Outcome::DatagramsReceived(received) => Some(received),
+        _ => None,
+    })
+}
+
+/// What the workers of a cell did, those that finished.
+pub(super) fn outcomes(record: &CellRecord) -> impl Iterator<Item = &Outcome> {
+    record.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|report| &report.outcome)
+}

@@ -1,0 +1,118 @@
+//! What a run's stored cells amount to: rating, rates, penalties, further rows, and the reasons to doubt them.
+//!
+//! [`judge`] is a pure function of the cells and the plan, so a verdict can be made again at any time from what is
+//! stored. Its serialised form is the result that `--json` prints: every field name carries its unit, `null` means
+//! "cannot be told from these cells".
+//!
+//! Means: a cell's repetitions are summarised by the geometric mean of their goodput; ratings are geometric means
+//! over cells with the arithmetic and the harmonic mean beside them. Intervals are at 95 %. Cells are fixed, not a
+//! sample of possible cells: only what varies between repetitions and between blocks makes an interval.
+
+mod btu95;
+mod cells;
+mod context;
+mod cpu;
+mod further;
+mod penalty;
+mod rates;
+mod rating;
+#[cfg(test)]
+mod tests;
+mod warning;
+
+use btu_stats::Level;
+use serde::{Deserialize, Serialize};
+
+pub use btu95::{Btu95, Btu95Size};
+pub use context::Context;
+pub use cpu::CpuRow;
+pub use further::{InteractiveRow, Quantiles, UdpRow};
+pub use penalty::{ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times, TotalPenalty};
+pub use rates::{Outlier, RateRow};
+pub use rating::{LoadRating, Rating, SizeRating};
+pub use warning::{
+    BufferDrops, Cause, InvalidCells, LatePacing, LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted,
+    Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited, WireDrops, WireLate,
+};
+
+use crate::record::CellRecord;
+use cells::Cells;
+
+/// The level of every interval in a verdict.
+const LEVEL: Level = Level::P95;
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Version of this form; a reader of an older one may miss fields, never misread them.
+    pub version: u32,
+    /// The level of every interval: 0.95.
+    pub level: Level,
+    /// The profile's name.
+    pub profile: String,
+    /// A row whose interval's half width is a larger share of its value than this has low confidence.
+    pub wanted_half_width: f64,
+    /// Cells that count.
+    pub valid_cells: usize,
+    /// Cells that were measured and do not count.
+    pub invalid_cells: usize,
+    /// The BTU rating: over components, message sizes and host loads. Absent when no loaded cell was measured.
+    pub rating: Option<Rating>,
+    /// The same with nothing beside the network activity.
+    pub idle: Option<Rating>,
+    /// The rating of each load, idle among them.
+    pub per_load: Vec<LoadRating>,
+    /// The rating of each message size under the host loads.
+    pub per_size: Vec<SizeRating>,
+    /// The rating by the paper's own rule, when the volume was fixed and every cell was measured.
+    pub btu95: Option<Btu95>,
+    /// The table of rates.
+    pub rates: Vec<RateRow>,
+    /// What activities lose because others run.
+    pub penalties: Penalties,
+    /// Request and response.
+    pub interactive: Vec<InteractiveRow>,
+    /// The paced stream.
+    pub udp: Vec<UdpRow>,
+    /// What moving bytes costs the test machine.
+    pub cpu: Vec<CpuRow>,
+    /// Reasons to doubt, the gravest first.
+    pub warnings: Vec<Warning>,
+}
+
+impl Verdict {
+    /// The version of the form that this program writes.
+    pub const VERSION: u32 = 1;
+
+    /// Rows of the rating whose interval is wider than wanted.
+    pub fn low_confidence_rows(&self) -> usize {
+        self.rates.iter().filter(|row| row.low_confidence).count()
+    }
+}
+
+/// Judges a run by its cells.
+pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
+    let cells = Cells::new(records);
+    let rates = rates::rates(&cells, context);
+    let udp = further::udp(&cells, context);
+    let warnings = warning::warnings(&cells, context, &rates, &udp);
+    Verdict {
+        version: Verdict::VERSION,
+        level: LEVEL,
+        profile: context.plan.profile.name.clone(),
+        wanted_half_width: context.plan.profile.wanted_half_width,
+        valid_cells: cells.valid_count(),
+        invalid_cells: cells.invalid_count(),
+        rating: rating::loaded(&cells, context),
+        idle: rating::idle(&cells, context),
+        per_load: rating::per_load(&cells, context),
+        per_size: rating::per_size(&cells, context),
+        btu95: btu95::btu95(&cells, context),
+        penalties: penalty::penalties(&cells, context),
+        interactive: further::interactive(&cells, context),
+        cpu: cpu::cpu(&cells, context),
+        rates,
+        udp,
+        warnings,
+    }
+}

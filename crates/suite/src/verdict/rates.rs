@@ -1,0 +1,90 @@
+//! The table of rates: component x message size x load.
+
+use btu_stats::{Estimate, geometric_interval, outliers};
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::LEVEL;
+use super::cells::Cells;
+use super::context::Context;
+use super::cpu::cpu_seconds_per_gigabyte;
+use crate::cell::{Component, Load, Row};
+
+/// One row of the table of rates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RateRow {
+    /// The network activity.
+    pub component: Component,
+    /// Its message size.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// What ran beside it.
+    pub load: Load,
+    /// Geometric mean over repetitions; absent when no repetition counts.
+    pub goodput_bits_per_second: Option<Estimate>,
+    /// Slowest and fastest repetition.
+    pub range_bits_per_second: Option<[f64; 2]>,
+    /// Repetitions that count.
+    pub repetitions: usize,
+    /// Repetitions that do not.
+    pub invalid: usize,
+    /// Half the interval over the value; absent with fewer than two repetitions.
+    pub relative_half_width: Option<f64>,
+    /// The interval is wider than wanted, or there is none.
+    pub low_confidence: bool,
+    /// Repetitions unlike the others; they are part of every mean.
+    pub outliers: Vec<Outlier>,
+    /// CPU time of the test station's network workers per 10^9 bytes of payload.
+    pub cpu_seconds_per_gigabyte: Option<f64>,
+}
+
+/// A repetition that is flagged and kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Outlier {
+    /// Its block.
+    pub block: u32,
+    /// Its goodput.
+    pub goodput_bits_per_second: f64,
+    /// Its modified z score (Iglewicz & Hoaglin): beyond 3.5 either way.
+    pub modified_z: f64,
+}
+
+/// The rates of all rated rows that were planned, by component, message size and load.
+pub(super) fn rates(cells: &Cells, context: &Context) -> Vec<RateRow> {
+    context.rated_rows(|_, _| true).into_iter().filter_map(|row| rate(cells, context, row)).collect()
+}
+
+fn rate(cells: &Cells, context: &Context, row: Row) -> Option<RateRow> {
+    let Row::Network { component, message, load } = row else { return None };
+    let goodputs = cells.goodputs(row);
+    let values: Vec<f64> = goodputs.iter().map(|(_, value)| *value).collect();
+    let estimate = geometric_interval(&values, LEVEL);
+    let relative_half_width = estimate.and_then(|estimate| estimate.relative_half_width());
+    let wanted = context.plan.profile.wanted_half_width;
+    Some(RateRow {
+        component,
+        message,
+        load,
+        goodput_bits_per_second: estimate,
+        range_bits_per_second: range(&values),
+        repetitions: values.len(),
+        invalid: cells.void(row).len(),
+        relative_half_width,
+        low_confidence: relative_half_width.is_none_or(|half| half > wanted),
+        outliers: flagged(&goodputs, &values),
+        cpu_seconds_per_gigabyte: cpu_seconds_per_gigabyte(cells.of(row)),
+    })
+}
+
+fn range(values: &[f64]) -> Option<[f64; 2]> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    Some([low, values.iter().copied().fold(low, f64::max)])
+}
+
+fn flagged(goodputs: &[(u32, f64)], values: &[f64]) -> Vec<Outlier> {
+    let flag = |(index, modified_z): (usize, f64)| {
+        let (block, goodput_bits_per_second) = goodputs[index];
+        Outlier { block, goodput_bits_per_second, modified_z }
+    };
+    outliers(values).into_iter().map(flag).collect()
+}

@@ -1,0 +1,99 @@
+//! The BTU rating: one number over many cells.
+
+use btu_stats::{Estimate, Form, LogSample, Means, rate};
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::LEVEL;
+use super::cells::Cells;
+use super::context::Context;
+use crate::cell::{Load, Row};
+
+/// A rating and what it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rating {
+    /// Geometric mean over the cells' goodputs, with its interval.
+    pub btu_bits_per_second: Estimate,
+    /// Whether the interval comes from the spread within cells or between whole blocks: the wider is taken.
+    pub interval_form: Option<Form>,
+    /// Arithmetic mean over the same cells.
+    pub arithmetic_mean_bits_per_second: f64,
+    /// Harmonic mean over the same cells: what a user feels who moves the same volume in each.
+    pub harmonic_mean_bits_per_second: f64,
+    /// Rows that count.
+    pub cells_used: usize,
+    /// Rows that were planned.
+    pub cells_planned: usize,
+    /// Repetitions in all rows that count.
+    pub repetitions_used: usize,
+    /// Blocks in which every used row was measured.
+    pub complete_blocks: usize,
+    /// Planned rows without a single valid repetition; the rating cannot be compared with a complete one.
+    pub missing: Vec<Row>,
+    /// The interval is wider than wanted, there is none, or rows are missing.
+    pub low_confidence: bool,
+}
+
+/// The rating under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadRating {
+    /// The load.
+    pub load: Load,
+    /// Over components and message sizes.
+    pub rating: Option<Rating>,
+}
+
+/// The rating of one message size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeRating {
+    /// The message size.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// Over components and host loads.
+    pub rating: Option<Rating>,
+}
+
+/// Over components, message sizes and host loads.
+pub(super) fn loaded(cells: &Cells, context: &Context) -> Option<Rating> {
+    rating(cells, context, context.rated_rows(|_, load| load != Load::Idle))
+}
+
+/// Over components and message sizes, with nothing beside them.
+pub(super) fn idle(cells: &Cells, context: &Context) -> Option<Rating> {
+    rating(cells, context, context.rated_rows(|_, load| load == Load::Idle))
+}
+
+pub(super) fn per_load(cells: &Cells, context: &Context) -> Vec<LoadRating> {
+    let of = |load| rating(cells, context, context.rated_rows(|_, other| other == load));
+    context.loads().map(|load| LoadRating { load, rating: of(load) }).collect()
+}
+
+pub(super) fn per_size(cells: &Cells, context: &Context) -> Vec<SizeRating> {
+    let of = |message| rating(cells, context, context.rated_rows(|size, load| size == message && load != Load::Idle));
+    context.messages().map(|message| SizeRating { message, rating: of(message) }).collect()
+}
+
+/// The rating over `planned` rows; `None` when none of them was measured.
+fn rating(cells: &Cells, context: &Context, planned: Vec<Row>) -> Option<Rating> {
+    let cells_planned = planned.len();
+    let (used, missing): (Vec<Row>, Vec<Row>) =
+        planned.into_iter().partition(|&row| cells.goodput_sample(row).is_some());
+    let samples: Vec<LogSample> = used.iter().filter_map(|&row| cells.goodput_sample(row)).collect();
+    let means_of_cells: Vec<f64> = samples.iter().map(LogSample::geometric_mean).collect();
+    let means = Means::of(&means_of_cells)?;
+    let rated = rate(&samples, &cells.block_ratings(&used), LEVEL)?;
+    let wanted = context.plan.profile.wanted_half_width;
+    let wide = rated.estimate.relative_half_width().is_none_or(|half| half > wanted);
+    Some(Rating {
+        btu_bits_per_second: rated.estimate,
+        interval_form: rated.form,
+        arithmetic_mean_bits_per_second: means.arithmetic,
+        harmonic_mean_bits_per_second: means.harmonic,
+        cells_used: used.len(),
+        cells_planned,
+        repetitions_used: samples.iter().map(LogSample::count).sum(),
+        complete_blocks: rated.complete_blocks,
+        low_confidence: wide || !missing.is_empty(),
+        missing,
+    })
+}

@@ -1,0 +1,183 @@
+//! Each warning appears for its reason and for nothing else.
+
+use btu_units::{Bytes, Span};
+
+use super::super::*;
+use super::*;
+use crate::network::Path;
+
+/// A run without any reason to doubt, changed by `spoil`, and the warnings over it.
+fn after(spoil: impl FnOnce(&mut Vec<CellRecord>, &mut Context)) -> Vec<Cause> {
+    let mut context = context();
+    let mut records = run(&context, 3, |_, _| 1.0, 1.0);
+    spoil(&mut records, &mut context);
+    judge(&records, &context).warnings.into_iter().map(|warning| warning.cause).collect()
+}
+
+fn senders(record: &mut CellRecord) -> impl Iterator<Item = &mut TcpInfo> {
+    record.reports.iter_mut().filter_map(|placed| match &mut placed.result.as_mut().ok()?.outcome {
+        Outcome::Sent(sent) => Some(&mut sent.tcp),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_clean_run_has_no_warnings() {
+    assert_eq!(after(|_, _| ()), []);
+}
+
+#[test]
+fn cells_that_do_not_count() {
+    let causes = after(|records, _| records[0].faults.push("the peer died".to_owned()));
+    let [Cause::InvalidCells(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.cells, found.of, found.fault.as_str()), (1, 369, "the peer died"));
+    assert!(found.rows_lost.is_empty());
+}
+
+#[test]
+fn rows_that_were_not_measured() {
+    let causes = after(|records, _| records.retain(|record| !matches!(record.row, Row::Host { load: Load::Disk })));
+    let [Cause::NotMeasured(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.rows, found.of), (1, 123));
+}
+
+#[test]
+fn steal() {
+    let causes = after(|records, _| records.iter_mut().for_each(|record| record.machine.steal_ns = 100));
+    let [Cause::Steal(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert!(close(found.share, 100.0 / 1100.0) && close(found.worst_share, 100.0 / 1100.0));
+}
+
+#[test]
+fn a_machine_that_was_busy_or_is_small() {
+    let causes = after(|_, context| (context.load_before, context.cpus) = (Some(1.5), 2));
+    let [Cause::LoadBefore(before), Cause::OverCommitted(small)] = &causes[..] else { panic!("{causes:?}") };
+    assert!(close(before.load_average, 1.5));
+    assert_eq!((small.workers, small.cpus), (3, 2));
+}
+
+#[test]
+fn a_late_and_lossy_wire() {
+    let causes = after(|records, _| {
+        records[5].wire.lateness.record(400_000);
+        records[5].wire.port_drops = 7;
+    });
+    let [Cause::WireLate(late), Cause::WireDrops(drops)] = &causes[..] else { panic!("{causes:?}") };
+    assert!((late.max_ns as f64 / 400_000.0 - 1.0).abs() < 2e-3);
+    assert_eq!((drops.frames, drops.cells), (7, 1));
+}
+
+#[test]
+fn wide_intervals() {
+    let row = Row::Network { component: Component::Recv, message: Bytes::new(100), load: Load::Disk };
+    let causes = after(|records, _| {
+        for (record, factor) in records.iter_mut().filter(|record| record.row == row).zip([0.5, 1.0, 2.0]) {
+            record.network.as_mut().unwrap().goodput_bits_per_second *= factor;
+        }
+    });
+    let [Cause::LowConfidence(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.rows, found.of, found.worst.unwrap().row), (1, 120, row));
+}
+
+#[test]
+fn activities_that_hardly_meet() {
+    let causes = after(|records, _| {
+        for host in
+            records.iter_mut().filter(|record| record.network.is_some()).filter_map(|record| record.host.as_mut())
+        {
+            host.overlap = 0.3;
+        }
+    });
+    let [Cause::SmallOverlap(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.rows, found.of), (90, 90));
+    assert!(close(found.least_share, 0.3));
+}
+
+#[test]
+fn activities_too_short_or_not_started_together() {
+    let context = context();
+    let mut records = run(&context, 3, |_, _| 0.01, 0.01);
+    records[0].start_skew_ns = 1_000_000;
+    let warnings = judge(&records, &context).warnings;
+    let causes: Vec<_> = warnings.iter().map(|warning| &warning.cause).collect();
+    let [Cause::ShortCells(short), Cause::StartSkew(skew)] = causes[..] else { panic!("{causes:?}") };
+    assert_eq!((short.rows, short.shortest_ns), (120, Span::from_milliseconds(10).nanoseconds()));
+    assert_eq!((skew.cells, skew.worst_ns), (1, 1_000_000));
+    assert!(warnings[0].advice.contains("--profile standard"), "{}", warnings[0].advice);
+}
+
+fn retransmit(records: &mut [CellRecord]) {
+    for tcp in records.iter_mut().flat_map(senders) {
+        tcp.total_retransmits = 2;
+        tcp.bytes_retransmitted = tcp.bytes_sent / 100;
+    }
+}
+
+#[test]
+fn retransmissions_where_nothing_is_dropped() {
+    let causes = after(|records, _| retransmit(records));
+    let [Cause::Retransmits(found)] = &causes[..] else { panic!("{causes:?}") };
+    // 2xSEND+DR drops on purpose: five components, 20 rows each, three blocks.
+    assert_eq!((found.cells, found.segments), (300, 600));
+    assert!(close(found.share, 0.01));
+}
+
+#[test]
+fn retransmissions_on_a_lossy_path_are_as_asked() {
+    let lossy = Path {
+        rate: btu_units::BitRate::from_megabits_per_second(10),
+        delay: Span::ZERO,
+        loss: 0.05,
+        duplicate: 0.0,
+        reorder: 0.0,
+    };
+    assert_eq!(
+        after(|records, context| {
+            context.plan.network = Network::Path(lossy);
+            retransmit(records);
+        }),
+        []
+    );
+}
+
+#[test]
+fn senders_that_wait_for_the_window() {
+    let causes = after(|records, _| {
+        for tcp in records.iter_mut().flat_map(senders) {
+            tcp.receiver_limited_us = tcp.busy_us * 8 / 10;
+        }
+    });
+    let [Cause::WindowLimited(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.cells, found.of), (90, 90));
+    assert!(close(found.share, 0.8));
+}
+
+#[test]
+fn outliers_are_flagged_and_kept() {
+    let context = context();
+    let row = Row::Network { component: Component::Send, message: Bytes::new(100), load: Load::Idle };
+    let seconds = |other, block| if other == row && block == 4 { 2.0 } else { 1.0 + f64::from(block) / 1000.0 };
+    let verdict = judge(&run(&context, 6, seconds, 1.0), &context);
+    let outlier = verdict.rates.iter().find(|rate| !rate.outliers.is_empty()).unwrap();
+    assert_eq!((outlier.component, outlier.repetitions), (Component::Send, 6));
+    assert_eq!(outlier.outliers.iter().map(|one| one.block).collect::<Vec<_>>(), [4]);
+    let found = verdict.warnings.iter().find_map(|warning| match &warning.cause {
+        Cause::Outliers(found) => Some((found.repetitions, found.rows)),
+        _ => None,
+    });
+    assert_eq!(found, Some((1, 1)));
+}
+
+#[test]
+fn every_warning_says_what_was_seen_and_what_to_try() {
+    let mut context = context();
+    (context.load_before, context.cpus) = (Some(3.0), 1);
+    let mut records = run(&context, 1, |_, _| 0.01, 0.1);
+    records[0].faults.push("the peer died".to_owned());
+    records.pop();
+    retransmit(&mut records);
+    for warning in judge(&records, &context).warnings {
+        assert!(warning.seen.len() > 20 && warning.advice.len() > 20, "{warning:?}");
+        assert!(!warning.seen.ends_with('.') && !warning.advice.ends_with('.'), "{warning:?}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Doubts about the machine that everything ran on.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::cells::Cells;
+use super::super::context::Context;
+use super::super::cpu::Shares;
+use super::{Doubt, count, percent};
+use crate::plan::Plan;
+use crate::record::{CellRecord, Outcome, PlacedReport};
+
+/// The hypervisor took processor time for others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steal {
+    /// Share of all processors over all cells: 0 to 1.
+    pub share: f64,
+    /// The largest share in one cell.
+    pub worst_share: f64,
+}
+
+/// One part in a hundred of the machine is about as much as the differences we want to see.
+const MOST_STEAL: f64 = 0.01;
+
+impl Steal {
+    pub(super) fn check(cells: &Cells) -> Option<Self> {
+        let share = Shares::of(cells.valid().map(|record| &record.machine))?.steal;
+        let of_cell =
+            |record: &CellRecord| Shares::of(std::iter::once(&record.machine)).map_or(0.0, |shares| shares.steal);
+        let worst_share = cells.valid().map(of_cell).fold(0.0, f64::max);
+        (share > MOST_STEAL).then_some(Self { share, worst_share })
+    }
+}
+
+impl Doubt for Steal {
+    fn seen(&self) -> String {
+        let (share, worst) = (percent(self.share), percent(self.worst_share));
+        format!("the hypervisor gave {share} of the processors' time to others, {worst} in the worst cell")
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        "a machine of your own, or an hour when its neighbours are quiet".to_owned()
+    }
+}
+
+/// The machine was busy before the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadBefore {
+    /// Load average over one minute.
+    pub load_average: f64,
+    /// Processors.
+    pub cpus: u64,
+}
+
+/// A load average above this share of the processors means that somebody else is at work.
+const MOST_LOAD: f64 = 0.25;
+
+impl LoadBefore {
+    pub(super) fn check(context: &Context) -> Option<Self> {
+        let load_average = context.load_before?;
+        let most = MOST_LOAD * context.cpus as f64;
+        (load_average > most).then_some(Self { load_average, cpus: context.cpus as u64 })
+    }
+}
+
+impl Doubt for LoadBefore {
+    fn seen(&self) -> String {
+        format!("the load average was {:.2} on {} before the run", self.load_average, count(self.cpus, "processor"))
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        "wait until other programs have finished (after a build: one minute) and measure again".to_owned()
+    }
+}
+
+/// More activities than processors: those of the test machine also compete with the black boxes' own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverCommitted {
+    /// Workers of the largest cell, servers that mostly wait not counted.
+    pub workers: u64,
+    /// Processors.
+    pub cpus: u64,
+}
+
+impl OverCommitted {
+    pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
+        let busy = |record: &CellRecord| record.reports.iter().filter(|placed| !waits(placed)).count();
+        let workers = cells.valid().map(busy).max()?;
+        (workers > context.cpus).then_some(Self { workers: workers as u64, cpus: context.cpus as u64 })
+    }
+}
+
+/// Whether a worker mostly waits for another one.
+fn waits(placed: &PlacedReport) -> bool {
+    let outcome = placed.result.as_ref().ok().map(|report| &report.outcome);
+    matches!(outcome, Some(Outcome::Served { .. } | Outcome::Responded { .. } | Outcome::Null))
+}
+
+impl Doubt for OverCommitted {
+    fn seen(&self) -> String {
+        format!(
+            "up to {} activities, the black boxes' included, shared {}",
+            self.workers,
+            count(self.cpus, "processor")
+        )
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        "slowdowns include what the black boxes take from the same processors; use a machine with more".to_owned()
+    }
+}

@@ -1,0 +1,138 @@
+//! Reasons to doubt a result: each with what was seen and what to try.
+//!
+//! Every reason is a type of its own that holds the numbers, knows its threshold and finds its words. It appears only
+//! when it can be told from the cells.
+
+mod cells;
+mod confidence;
+mod machine;
+mod transport;
+mod wire;
+
+use serde::{Deserialize, Serialize};
+
+pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
+pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
+pub use machine::{LoadBefore, OverCommitted, Steal};
+pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
+pub use wire::{WireDrops, WireLate};
+
+use super::cells::Cells;
+use super::context::Context;
+use super::further::UdpRow;
+use super::rates::RateRow;
+use crate::plan::Plan;
+
+/// A reason to doubt, in numbers and in words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What was found, as numbers.
+    #[serde(flatten)]
+    pub cause: Cause,
+    /// The same in one sentence.
+    pub seen: String,
+    /// What to do about it, given the options of this run.
+    #[serde(rename = "try")]
+    pub advice: String,
+}
+
+/// What can be wrong with a result that was measured in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each variant is the type of the same name, documented there")]
+pub enum Cause {
+    InvalidCells(InvalidCells),
+    NotMeasured(NotMeasured),
+    Steal(Steal),
+    LoadBefore(LoadBefore),
+    OverCommitted(OverCommitted),
+    WireLate(WireLate),
+    WireDrops(WireDrops),
+    LowConfidence(LowConfidence),
+    SmallOverlap(SmallOverlap),
+    ShortCells(ShortCells),
+    StartSkew(StartSkew),
+    Retransmits(Retransmits),
+    WindowLimited(WindowLimited),
+    Outliers(Outliers),
+    BufferDrops(BufferDrops),
+    LatePacing(LatePacing),
+}
+
+/// The words of a reason.
+trait Doubt {
+    /// What was seen, in one sentence without a full stop.
+    fn seen(&self) -> String;
+
+    /// What to try, aware of what was tried already.
+    fn advice(&self, plan: &Plan) -> String;
+}
+
+impl Cause {
+    fn doubt(&self) -> &dyn Doubt {
+        match self {
+            Self::InvalidCells(doubt) => doubt,
+            Self::NotMeasured(doubt) => doubt,
+            Self::Steal(doubt) => doubt,
+            Self::LoadBefore(doubt) => doubt,
+            Self::OverCommitted(doubt) => doubt,
+            Self::WireLate(doubt) => doubt,
+            Self::WireDrops(doubt) => doubt,
+            Self::LowConfidence(doubt) => doubt,
+            Self::SmallOverlap(doubt) => doubt,
+            Self::ShortCells(doubt) => doubt,
+            Self::StartSkew(doubt) => doubt,
+            Self::Retransmits(doubt) => doubt,
+            Self::WindowLimited(doubt) => doubt,
+            Self::Outliers(doubt) => doubt,
+            Self::BufferDrops(doubt) => doubt,
+            Self::LatePacing(doubt) => doubt,
+        }
+    }
+
+    fn into_warning(self, plan: &Plan) -> Warning {
+        Warning { seen: self.doubt().seen(), advice: self.doubt().advice(plan), cause: self }
+    }
+}
+
+/// Everything that speaks against this run: first what voids it, then the machine, then single rows.
+pub(super) fn warnings(cells: &Cells, context: &Context, rates: &[RateRow], udp: &[UdpRow]) -> Vec<Warning> {
+    let causes = [
+        InvalidCells::check(cells, context).map(Cause::InvalidCells),
+        NotMeasured::check(cells, context).map(Cause::NotMeasured),
+        Steal::check(cells).map(Cause::Steal),
+        LoadBefore::check(context).map(Cause::LoadBefore),
+        OverCommitted::check(cells, context).map(Cause::OverCommitted),
+        WireLate::check(cells).map(Cause::WireLate),
+        WireDrops::check(cells).map(Cause::WireDrops),
+        LowConfidence::check(context, rates).map(Cause::LowConfidence),
+        SmallOverlap::check(cells, context).map(Cause::SmallOverlap),
+        ShortCells::check(cells, context).map(Cause::ShortCells),
+        StartSkew::check(cells).map(Cause::StartSkew),
+        Retransmits::check(cells, context).map(Cause::Retransmits),
+        WindowLimited::check(cells, context).map(Cause::WindowLimited),
+        Outliers::check(rates).map(Cause::Outliers),
+        BufferDrops::check(udp).map(Cause::BufferDrops),
+        LatePacing::check(udp).map(Cause::LatePacing),
+    ];
+    causes.into_iter().flatten().map(|cause| cause.into_warning(&context.plan)).collect()
+}
+
+/// A share as people read it: `7.5 %`, `30 %`.
+fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value >= 10.0 { format!("{value:.0} %") } else { format!("{} %", (value * 10.0).round() / 10.0) }
+}
+
+/// Nanoseconds with the unit that suits them.
+fn time(nanoseconds: u64) -> String {
+    btu_units::Span::from_nanoseconds(nanoseconds).to_string()
+}
+
+/// `1 cell`, `2 cells`.
+fn count(number: impl Into<u64>, one: &str) -> String {
+    match number.into() {
+        1 => format!("1 {one}"),
+        number => format!("{number} {one}s"),
+    }
+}

@@ -1,0 +1,72 @@
+//! Doubts about the emulated network.
+
+use btu_stats::Histogram;
+use btu_units::Span;
+use serde::{Deserialize, Serialize};
+
+use super::super::cells::Cells;
+use super::{Doubt, count, time};
+use crate::plan::Plan;
+
+/// The wire released frames late.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WireLate {
+    /// 99 of 100 frames were at most so late.
+    pub p99_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+}
+
+/// Later than this, and an added delay of 1 ms is off by more than a tenth.
+const MOST_LATENESS: Span = Span::from_microseconds(100);
+
+impl WireLate {
+    pub(super) fn check(cells: &Cells) -> Option<Self> {
+        let mut lateness = Histogram::new();
+        for record in cells.valid() {
+            lateness.merge(&record.wire.lateness);
+        }
+        let (p99_ns, max_ns) = (lateness.quantile(0.99)?, lateness.max()?);
+        (p99_ns > MOST_LATENESS.nanoseconds()).then_some(Self { p99_ns, max_ns })
+    }
+}
+
+impl Doubt for WireLate {
+    fn seen(&self) -> String {
+        let (p99, max) = (time(self.p99_ns), time(self.max_ns));
+        format!("one frame in a hundred left the wire more than {p99} late, the latest {max}")
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        "the wire wants a processor of its own: a quieter machine, more processors, or root for real-time priority"
+            .to_owned()
+    }
+}
+
+/// The kernel dropped frames before the wire could take them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WireDrops {
+    /// How many.
+    pub frames: u64,
+    /// In how many cells.
+    pub cells: u64,
+}
+
+impl WireDrops {
+    pub(super) fn check(cells: &Cells) -> Option<Self> {
+        let dropped = || cells.valid().map(|record| record.wire.port_drops).filter(|drops| *drops > 0);
+        let frames = dropped().sum();
+        (frames > 0).then(|| Self { frames, cells: dropped().count() as u64 })
+    }
+}
+
+impl Doubt for WireDrops {
+    fn seen(&self) -> String {
+        let (frames, cells) = (count(self.frames, "frame"), count(self.cells, "cell"));
+        format!("{frames} dropped before the wire could take them, in {cells}: loss that nobody asked for")
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        "a slower emulated rate, or a machine with more processors".to_owned()
+    }
+}
