@@ -1,1 +1,54 @@
-//! Placeholder while the house is raised.
+//! The network as small machines without input or output: elements, chains, and a network of ports.
+//!
+//! **Contract.** Nothing here reads a clock, sleeps, opens a socket or allocates per frame once it is warm. A driver
+//! hands in frames and the time, and takes out what became due: [`Element::accept`], then [`Element::poll`] until it
+//! answers [`Step::Wake`] or [`Step::Idle`]. The same elements are driven by virtual time and by the real-time wire,
+//! and both pass the same tests (module `conformance`).
+//!
+//! * `now` never goes back, for each element by itself.
+//! * A delivery carries its *due* time, at most the `now` of the poll. The next element starts from the due time, so
+//!   late wake-ups never add up.
+//! * Deliveries of an element come in the order of their due times.
+//! * Received + duplicated = delivered + dropped + held, always ([`Account`]).
+//! * Every store has a limit and every drop a [`Cause`].
+//! * Randomness comes from the element's own stream, seeded by the run's seed and the element's name ([`Coin`]).
+
+mod account;
+mod chain;
+mod coin;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+mod delay;
+mod duplicate;
+mod element;
+mod frame;
+mod input;
+mod limit;
+mod line;
+mod link;
+mod loss;
+mod network;
+mod outbox;
+mod pass;
+#[cfg(test)]
+mod properties;
+mod reorder;
+mod stage;
+mod switch;
+
+pub use account::{Account, Cause};
+pub use chain::Chain;
+pub use coin::{Coin, NotAProbability, Probability};
+pub use delay::Delay;
+pub use duplicate::Duplicate;
+pub use element::{Element, Step};
+pub use frame::{Address, Frame, Kind};
+pub use input::Input;
+pub use limit::Limit;
+pub use line::Line;
+pub use link::{Link, REORDER_DEPTH};
+pub use loss::{Loss, Scope};
+pub use network::{Attachment, Event, Network, Port, Wiring};
+pub use pass::Pass;
+pub use reorder::Reorder;
+pub use stage::Stage;

@@ -1,0 +1,116 @@
+//! Every element keeps books: no frame appears or vanishes without an entry.
+
+use std::fmt;
+
+/// Why a frame was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The queue before a line was full (tail drop).
+    QueueFull,
+    /// The element's random loss took it.
+    Loss,
+    /// More frames were under way than the element may hold: a limit on memory, not part of the model.
+    StoreFull,
+    /// There is no other port for it: its destination is where it came from.
+    NoRoute,
+}
+
+impl Cause {
+    /// All causes.
+    pub const ALL: [Self; 4] = [Self::QueueFull, Self::Loss, Self::StoreFull, Self::NoRoute];
+
+    /// The cause as it is written in accounts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue full",
+            Self::Loss => "loss",
+            Self::StoreFull => "store full",
+            Self::NoRoute => "no route",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An element's books in frames: received + duplicated = delivered + dropped + held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Account {
+    /// Frames that came in, and those that were inside when the books were opened.
+    pub received: u64,
+    /// Copies made.
+    pub duplicated: u64,
+    /// Frames that left.
+    pub delivered: u64,
+    /// Frames inside now, counted where they are stored.
+    pub held: u64,
+    dropped: [u64; Cause::ALL.len()],
+}
+
+impl Account {
+    /// Books opened with `held` frames inside.
+    pub fn opened_with(held: u64) -> Self {
+        Self { received: held, held, ..Self::default() }
+    }
+
+    /// The same books with `held` frames inside.
+    #[must_use]
+    pub fn holding(self, held: u64) -> Self {
+        Self { held, ..self }
+    }
+
+    /// Enters a drop.
+    pub fn drop_one(&mut self, cause: Cause) {
+        self.dropped[cause as usize] += 1;
+    }
+
+    /// Frames dropped for `cause`.
+    pub fn dropped_for(&self, cause: Cause) -> u64 {
+        self.dropped[cause as usize]
+    }
+
+    /// Frames dropped for any cause.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+
+    /// The causes that took frames, with how many.
+    pub fn drops(&self) -> impl Iterator<Item = (Cause, u64)> + '_ {
+        Cause::ALL.into_iter().zip(self.dropped).filter(|&(_, frames)| frames > 0)
+    }
+
+    /// Whether every frame is accounted for.
+    pub fn is_balanced(&self) -> bool {
+        self.received + self.duplicated == self.delivered + self.dropped() + self.held
+    }
+
+    /// The books of two elements in series, `self` before `next`, seen from outside.
+    #[must_use]
+    pub fn followed_by(mut self, next: &Self) -> Self {
+        // All that `self` delivered went to `next`; what `next` received beyond it was inside when books were opened.
+        self.received = self.received + next.received - self.delivered;
+        self.duplicated += next.duplicated;
+        self.delivered = next.delivered;
+        self.held += next.held;
+        for (mine, theirs) in self.dropped.iter_mut().zip(next.dropped) {
+            *mine += theirs;
+        }
+        self
+    }
+
+    /// The books of two elements side by side, together.
+    #[must_use]
+    pub fn beside(mut self, other: Self) -> Self {
+        self.received += other.received;
+        self.duplicated += other.duplicated;
+        self.delivered += other.delivered;
+        self.held += other.held;
+        for (mine, theirs) in self.dropped.iter_mut().zip(other.dropped) {
+            *mine += theirs;
+        }
+        self
+    }
+}

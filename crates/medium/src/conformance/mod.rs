@@ -1,0 +1,137 @@
+//! One body of tests for every driver of the medium: virtual time here, the wire in real time.
+//!
+//! A driver offers a [`Bench`]: a link between a sender and a receiver. Each function sends something over it, and
+//! panics when what arrives is not what the link was asked for. Tolerances come from the bench: zero in virtual time.
+
+pub mod virtual_time;
+
+use btu_units::{BitRate, Bytes, Span, Time};
+
+use crate::{Line, Link, Probability};
+
+/// A link under test.
+pub trait Bench {
+    /// Raises `link`, sends a frame of each given length at (or as soon as possible after) its time from the start, in
+    /// order, and returns what arrived, in the order of arrival.
+    fn run(&mut self, link: &Link, script: &[(Span, Bytes)]) -> Vec<Arrival>;
+
+    /// How far the median delay of frames may be off.
+    fn tolerance(&self) -> Span;
+}
+
+/// A frame at the far end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its place in the script, from 0.
+    pub number: u32,
+    /// When it was really sent.
+    pub sent: Time,
+    /// When it arrived.
+    pub arrived: Time,
+}
+
+impl Arrival {
+    fn delay(&self) -> Span {
+        self.arrived.since(self.sent)
+    }
+}
+
+/// A frame of full size as a driver sees it: 14 octets of header and 1500 of payload.
+pub const FULL_FRAME: Bytes = Bytes::new(1514);
+
+/// The shortest frame as a driver sees it, without check sequence.
+pub const SHORTEST_FRAME: Bytes = Bytes::new(60);
+
+const FAST: BitRate = BitRate::from_megabits_per_second(100);
+
+/// A line that is kept busy delivers at its rate, counted over everything a frame occupies, within 2 per cent.
+///
+/// # Panics
+/// When it does not.
+pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length: Bytes) {
+    const FRAMES: u32 = 100;
+    let script = vec![(Span::ZERO, length); FRAMES as usize];
+    let arrivals = bench.run(&Link::new(rate, Span::ZERO), &script);
+    assert_eq!(arrivals.len(), FRAMES as usize, "the queue holds at least 100 frames, so none may be lost");
+    let (first, last) = (arrivals[0], arrivals[arrivals.len() - 1]);
+    let seconds = last.arrived.since(first.arrived).seconds();
+    let expected = f64::from(FRAMES - 1) * Line::occupied_by(length).bits() / rate.bits_per_second() as f64;
+    let error = seconds / expected - 1.0;
+    assert!(error.abs() < 0.02, "{FRAMES} frames of {length} at {rate} took {seconds} s instead of {expected} s");
+}
+
+/// A frame on an idle link takes its own transmission time and the propagation delay; the median is within tolerance.
+///
+/// # Panics
+/// When it does not.
+pub fn an_idle_link_delays_as_asked(bench: &mut impl Bench, delay: Span) {
+    let script: Vec<_> = (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
+    let arrivals = bench.run(&Link::new(FAST, delay), &script);
+    assert_eq!(arrivals.len(), script.len());
+    let mut delays: Vec<Span> = arrivals.iter().map(Arrival::delay).collect();
+    delays.sort_unstable();
+    let median = delays[delays.len() / 2];
+    // 72 octets from preamble to check sequence at 100 Mb/s.
+    let expected = delay + Span::from_nanoseconds(5_760);
+    let error = median.saturating_sub(expected) + expected.saturating_sub(median);
+    assert!(error <= bench.tolerance(), "median delay {median} instead of {expected}");
+}
+
+/// Losses are binomial: their number is within a two-sided interval of 99.9 per cent, so with a new seed this test
+/// raises one false alarm in a thousand; seeds are fixed.
+///
+/// # Panics
+/// When they are not.
+pub fn losses_are_binomial(bench: &mut impl Bench, share: Probability) {
+    let script = steady(4000);
+    let arrivals = bench.run(&Link { loss: share, ..Link::new(FAST, Span::ZERO) }, &script);
+    within_binomial("lost", script.len() - arrivals.len(), script.len(), share);
+    assert!(arrivals.windows(2).all(|pair| pair[0].number < pair[1].number), "a loss neither reorders nor duplicates");
+}
+
+/// Duplicates are exact copies that arrive next to the original, and their number is binomial (99.9 per cent).
+///
+/// # Panics
+/// When they are not.
+pub fn duplicates_come_in_pairs(bench: &mut impl Bench, share: Probability) {
+    let script = steady(4000);
+    let arrivals = bench.run(&Link { duplicate: share, ..Link::new(FAST, Span::ZERO) }, &script);
+    within_binomial("duplicated", arrivals.len() - script.len(), script.len(), share);
+    let pairs = arrivals.windows(2).filter(|pair| pair[0].number == pair[1].number).count();
+    assert_eq!(pairs, arrivals.len() - script.len(), "every extra frame follows its original");
+}
+
+/// Frames that are overtaken (RFC 4737, type-P-reordered) are as many as asked (99.9 per cent), and none is lost.
+///
+/// # Panics
+/// When they are not.
+pub fn reordered_frames_are_overtaken(bench: &mut impl Bench, share: Probability) {
+    let script = steady(4000);
+    let arrivals = bench.run(&Link { reorder: share, ..Link::new(FAST, Span::ZERO) }, &script);
+    assert_eq!(arrivals.len(), script.len());
+    let mut next = 0;
+    let mut reordered = 0;
+    for arrival in &arrivals {
+        if arrival.number < next {
+            reordered += 1;
+        } else {
+            next = arrival.number + 1;
+        }
+    }
+    within_binomial("reordered", reordered, script.len(), share);
+}
+
+/// Short frames every 50 us: an eighth of the link's rate.
+fn steady(frames: u64) -> Vec<(Span, Bytes)> {
+    (0..frames).map(|n| (Span::from_microseconds(50) * n, SHORTEST_FRAME)).collect()
+}
+
+/// Normal approximation with continuity correction; good enough where the variance is above 9, and it is here.
+fn within_binomial(what: &str, seen: usize, of: usize, share: Probability) {
+    const TWO_SIDED_99_9_PERCENT: f64 = 3.2905;
+    let mean = of as f64 * share.share();
+    let deviation = (mean * (1.0 - share.share())).sqrt();
+    let allowed = TWO_SIDED_99_9_PERCENT * deviation + 0.5;
+    let error = (seen as f64 - mean).abs();
+    assert!(error <= allowed, "{seen} of {of} frames {what}; {mean} +- {allowed:.1} expected");
+}

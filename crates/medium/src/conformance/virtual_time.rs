@@ -1,0 +1,158 @@
+//! The simplest driver: a clock that jumps from event to event.
+
+use btu_units::{Bytes, Span, Time};
+
+use super::Bench;
+use crate::account::Cause;
+use crate::element::{Element, Step};
+use crate::frame::Frame;
+use crate::link::Link;
+
+/// What became of the frames of a script.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Journey {
+    /// Frames that left, with their due times.
+    pub arrivals: Vec<Arrival>,
+    /// Frames that were dropped.
+    pub drops: Vec<(u32, Cause)>,
+    /// Copies that were announced.
+    pub copies: Vec<u32>,
+}
+
+/// A frame that left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The frame's tag.
+    pub tag: u32,
+    /// When it was due.
+    pub at: Time,
+}
+
+/// Drives `element` with frames at ascending times, waking it exactly when it asks, until nothing is left inside.
+///
+/// # Panics
+/// When the element breaks its contract.
+pub fn drive(element: &mut impl Element, script: &[(Time, Frame)]) -> Journey {
+    drive_late(element, script, |_| false)
+}
+
+/// As [`drive`], but wake-ups for which `skip` (asked with their number) says so do not happen.
+///
+/// # Panics
+/// When the element breaks its contract.
+pub fn drive_late(
+    element: &mut impl Element,
+    script: &[(Time, Frame)],
+    mut skip: impl FnMut(usize) -> bool,
+) -> Journey {
+    let mut journey = Journey::default();
+    let mut wake = None;
+    let mut polls = 0;
+    for &(at, frame) in script {
+        while let Some(time) = wake.filter(|&time| time <= at) {
+            polls += 1;
+            wake = if skip(polls) { None } else { journey.empty(element, time) };
+        }
+        element.accept(frame, at);
+        polls += 1;
+        wake = if skip(polls) { None } else { journey.empty(element, at) };
+    }
+    let end = Time::from_nanoseconds(u64::MAX);
+    assert_eq!(journey.empty(element, end), None, "something is left for ever");
+    assert_eq!(element.account().held, 0);
+    journey
+}
+
+impl Journey {
+    /// Polls until the element has nothing more for now; returns its wake-up time.
+    fn empty(&mut self, element: &mut impl Element, now: Time) -> Option<Time> {
+        loop {
+            let step = element.poll(now);
+            assert!(element.account().is_balanced(), "{:?}", element.account());
+            match step {
+                Step::Deliver(frame, due) => self.arrive(frame.tag, due, now),
+                Step::Drop(frame, cause) => self.drops.push((frame.tag, cause)),
+                Step::Duplicate(frame) => self.copies.push(frame.tag),
+                Step::Wake(time) => {
+                    assert!(time > now, "woken at {time:?}, asked at {now:?}");
+                    return Some(time);
+                }
+                Step::Idle => return None,
+            }
+        }
+    }
+
+    fn arrive(&mut self, tag: u32, at: Time, now: Time) {
+        assert!(at <= now, "delivered before it was due");
+        assert!(self.arrivals.last().is_none_or(|before| before.at <= at), "due times go back");
+        self.arrivals.push(Arrival { tag, at });
+    }
+}
+
+/// A link in virtual time: exact.
+#[derive(Debug)]
+pub struct VirtualBench {
+    /// Seeds the link's streams.
+    pub seed: u64,
+}
+
+impl Bench for VirtualBench {
+    fn run(&mut self, link: &Link, script: &[(Span, Bytes)]) -> Vec<super::Arrival> {
+        let frames: Vec<_> =
+            (0u32..).zip(script).map(|(tag, &(after, length))| (Time::ZERO + after, Frame::new(tag, length))).collect();
+        let journey = drive(&mut link.chain("up", self.seed), &frames);
+        let arrivals = journey.arrivals.into_iter();
+        arrivals
+            .map(|Arrival { tag, at }| super::Arrival { number: tag, sent: frames[tag as usize].0, arrived: at })
+            .collect()
+    }
+
+    fn tolerance(&self) -> Span {
+        Span::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::*;
+    use super::VirtualBench;
+
+    const BENCH: VirtualBench = VirtualBench { seed: 1995 };
+
+    fn probability(share: f64) -> Probability {
+        Probability::new(share).unwrap()
+    }
+
+    #[test]
+    fn rates() {
+        for rate in [10, 100, 1000].map(BitRate::from_megabits_per_second) {
+            for length in [SHORTEST_FRAME, Bytes::new(512), FULL_FRAME] {
+                a_busy_line_keeps_its_rate(&mut { BENCH }, rate, length);
+            }
+        }
+    }
+
+    #[test]
+    fn delays() {
+        for delay in [Span::ZERO, Span::from_milliseconds(1), Span::from_milliseconds(250)] {
+            an_idle_link_delays_as_asked(&mut { BENCH }, delay);
+        }
+    }
+
+    #[test]
+    fn losses() {
+        for share in [0.01, 0.05, 0.2] {
+            losses_are_binomial(&mut { BENCH }, probability(share));
+        }
+    }
+
+    #[test]
+    fn duplicates() {
+        duplicates_come_in_pairs(&mut { BENCH }, probability(0.05));
+    }
+
+    #[test]
+    fn reordering() {
+        reordered_frames_are_overtaken(&mut { BENCH }, probability(0.05));
+    }
+}

@@ -1,0 +1,54 @@
+//! The contract between elements and whoever drives them.
+
+use btu_units::Time;
+
+use crate::account::{Account, Cause};
+use crate::frame::Frame;
+
+/// One piece of a network: a line, a delay, a loss, or a chain of them.
+///
+/// Two families of methods:
+/// 1. moving frames: [`accept`](Self::accept) each frame that arrives, then [`poll`](Self::poll) until it answers
+///    [`Step::Wake`] or [`Step::Idle`]; poll again at the wake-up time;
+/// 2. books: [`account`](Self::account) and [`reset`](Self::reset), at any moment.
+///
+/// `now` never goes back, over both of `accept` and `poll`.
+pub trait Element {
+    /// Takes a frame that arrives at `now`.
+    fn accept(&mut self, frame: Frame, now: Time);
+
+    /// The next thing that has happened by `now`.
+    fn poll(&mut self, now: Time) -> Step;
+
+    /// The books since the start or the last reset.
+    fn account(&self) -> Account;
+
+    /// Opens new books; frames inside are carried over as received.
+    fn reset(&mut self);
+}
+
+/// What a poll answers. The first three are events, each reported once; the last two say that there are no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The frame leaves; it was due at this time, which is not after the poll's `now`.
+    Deliver(Frame, Time),
+    /// The frame is gone.
+    Drop(Frame, Cause),
+    /// One more frame with this tag is inside from now on; said before any of the copies leaves. A driver that keeps
+    /// payloads counts one more holder.
+    Duplicate(Frame),
+    /// Nothing more before this time, which is after the poll's `now`.
+    Wake(Time),
+    /// Nothing more until a frame is accepted.
+    Idle,
+}
+
+impl Step {
+    /// The earlier of two answers that both say "no more for now".
+    pub(crate) fn sooner(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Wake(a), Self::Wake(b)) => Self::Wake(a.min(b)),
+            (Self::Idle, rest) | (rest, _) => rest,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What moves through the medium: a frame's description, without its payload.
+
+use btu_units::Bytes;
+
+/// A frame on its way. Small and copied freely; the payload stays with the driver, which finds it by `tag`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// The driver's name for the payload: an index into its buffers, or a running number. Copies share it.
+    pub tag: u32,
+    /// Octets from destination address to end of payload, without preamble, check sequence and gap: what a driver sees.
+    length: u32,
+    /// Who sent it.
+    pub source: Address,
+    /// Whom it is for.
+    pub destination: Address,
+    /// What it carries.
+    pub kind: Kind,
+}
+
+impl Frame {
+    /// An IP frame between unnamed stations; lengths beyond 4 GiB count as 4 GiB.
+    pub fn new(tag: u32, length: Bytes) -> Self {
+        let length = u32::try_from(length.count()).unwrap_or(u32::MAX);
+        Self { tag, length, source: Address::default(), destination: Address::default(), kind: Kind::Ip }
+    }
+
+    /// The same frame between `source` and `destination`.
+    #[must_use]
+    pub fn between(self, source: Address, destination: Address) -> Self {
+        Self { source, destination, ..self }
+    }
+
+    /// The same frame carrying `kind`.
+    #[must_use]
+    pub fn carrying(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Octets from destination address to end of payload.
+    pub fn length(self) -> Bytes {
+        Bytes::new(u64::from(self.length))
+    }
+}
+
+/// What a frame carries, as far as elements care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An IPv4 or IPv6 packet.
+    Ip,
+    /// Anything else: ARP, link-level control.
+    Other,
+}
+
+/// An Ethernet address (IEEE 802, 48 bits), or any other number that names a station in a simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address(u64);
+
+impl Address {
+    /// All stations.
+    pub const BROADCAST: Self = Self(0xffff_ffff_ffff);
+
+    /// The address whose octets on the wire are `octets`.
+    pub const fn from_octets(octets: [u8; 6]) -> Self {
+        let [first, second, third, fourth, fifth, sixth] = octets;
+        Self(u64::from_be_bytes([0, 0, first, second, third, fourth, fifth, sixth]))
+    }
+
+    /// Broadcast or multicast: the lowest bit of the first octet is set (IEEE 802, clause 8.2).
+    pub const fn is_group(self) -> bool {
+        self.0 & 0x0100_0000_0000 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_addresses_are_told_by_their_first_octet() {
+        assert!(Address::BROADCAST.is_group());
+        assert!(Address::from_octets([0x33, 0x33, 0, 0, 0, 1]).is_group());
+        assert!(!Address::from_octets([0x02, 0xff, 0xff, 0xff, 0xff, 0xff]).is_group());
+    }
+
+    #[test]
+    fn a_frame_stays_small() {
+        assert!(size_of::<Frame>() <= 32);
+    }
+}
