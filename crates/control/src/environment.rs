@@ -1,0 +1,130 @@
+//! What the machine was like: recorded before and after every session, so that a surprising result can be explained.
+//!
+//! Everything is read from `/proc`, `/sys` and netlink without any right beyond an ordinary user's. What cannot be read
+//! is absent from the record, never an error: a missing frequency governor is itself worth knowing. The network part
+//! is that of the calling thread's network namespace.
+
+mod cpu_time;
+mod differences;
+mod machine;
+mod netlink;
+mod network;
+mod parse;
+mod source;
+
+use btu_suite::record::MachineCpu;
+use serde::{Deserialize, Serialize};
+
+pub use cpu_time::{delta, machine_cpu};
+pub use differences::differences;
+pub use machine::{IdleState, Kernel, LoadAverage, Memory, Processor};
+pub use network::{Interface, Network};
+
+use source::Source;
+
+/// A machine at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of this program.
+    pub btu_version: String,
+    /// Name and version of the distribution (`PRETTY_NAME` of os-release(5)).
+    pub distribution: Option<String>,
+    /// The kernel and how it was started.
+    pub kernel: Kernel,
+    /// The processors and how they save power.
+    pub processor: Processor,
+    /// Main memory.
+    pub memory: Memory,
+    /// How busy the machine was.
+    pub load: Option<LoadAverage>,
+    /// CPU time of all processors since the machine was started, time stolen by its hypervisor included.
+    pub cpu_time: Option<MachineCpu>,
+    /// The network's settings and interfaces.
+    pub network: Network,
+}
+
+/// Looks at this machine; takes a few milliseconds.
+pub fn collect() -> Environment {
+    let mut environment = read(&Source::live());
+    environment.network.interfaces = netlink::interfaces().unwrap_or_default();
+    environment
+}
+
+/// Everything that is in files.
+fn read(source: &Source) -> Environment {
+    Environment {
+        btu_version: env!("CARGO_PKG_VERSION").to_owned(),
+        distribution: distribution(source),
+        kernel: Kernel::read(source),
+        processor: Processor::read(source),
+        memory: Memory::read(source),
+        load: source.text("proc/loadavg").and_then(|text| parse::load_average(&text)),
+        cpu_time: cpu_time::read(source).ok(),
+        network: Network::read(source),
+    }
+}
+
+fn distribution(source: &Source) -> Option<String> {
+    let text = source.text("etc/os-release").or_else(|| source.text("usr/lib/os-release"))?;
+    parse::assignment(&text, "PRETTY_NAME")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixture(name: &str) -> Environment {
+        read(&Source::at(format!("{}/src/environment/fixtures/{name}", env!("CARGO_MANIFEST_DIR")).into()))
+    }
+
+    #[test]
+    fn a_virtual_machine_is_known_as_one() {
+        let found = fixture("virtual");
+        assert_eq!(found.distribution.as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(found.kernel.release.as_deref(), Some("6.1.0-28-cloud-amd64"));
+        assert!(found.kernel.command_line.as_deref().unwrap().ends_with("mitigations=auto"));
+        assert_eq!(found.kernel.clock_source.as_deref(), Some("kvm-clock"));
+        assert_eq!(found.processor.model.as_deref(), Some("AMD EPYC"));
+        assert!(found.processor.virtual_machine);
+        assert_eq!((found.processor.online, found.processor.governors.len()), (2, 0));
+        assert_eq!(found.processor.idle_governor.as_deref(), Some("haltpoll"));
+        assert_eq!(found.processor.hyper_threading.as_deref(), Some("notsupported"));
+        assert_eq!(found.memory.total_bytes, Some(24_684_092 * 1024));
+        assert_eq!(found.memory.transparent_hugepages.as_deref(), Some("madvise"));
+        assert_eq!(found.load.unwrap().runnable, 3);
+        assert_eq!(found.cpu_time.unwrap().steal_ns, 380_000_000);
+        assert_eq!(found.network.settings["net.ipv4.tcp_congestion_control"], "cubic");
+        assert_eq!(found.network.settings["net.ipv4.tcp_rmem"], "4096 131072 6291456");
+    }
+
+    #[test]
+    fn bare_metal_tells_its_power_saving() {
+        let found = fixture("metal");
+        assert_eq!(found.processor.model.as_deref(), Some("Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz"));
+        assert!(!found.processor.virtual_machine);
+        assert_eq!(found.processor.governors, ["performance", "powersave"]);
+        assert_eq!(found.processor.turbo.as_deref(), Some("on"));
+        let deepest = found.processor.idle_states.last().unwrap();
+        assert_eq!((deepest.name.as_str(), deepest.exit_latency_us, deepest.disabled), ("C10", Some(890), false));
+        assert_eq!(found.kernel.mitigations["meltdown"], "Mitigation: PTI");
+        assert_eq!(found.processor.quota.as_deref(), Some("150000 100000"));
+    }
+
+    #[test]
+    fn a_machine_that_tells_nothing_is_no_error() {
+        let empty = tempfile::tempdir().unwrap();
+        let found = read(&Source::at(empty.path().to_owned()));
+        assert_eq!((found.distribution, found.load, found.cpu_time), (None, None, None));
+        assert!(found.network.settings.is_empty());
+    }
+
+    #[test]
+    fn this_machine_can_be_looked_at_and_written_down() {
+        let found = collect();
+        assert!(found.kernel.release.is_some());
+        assert!(found.processor.online > 0);
+        assert!(found.network.interfaces.values().any(|interface| interface.mtu_bytes.is_some()));
+        let written = serde_json::to_string(&found).unwrap();
+        assert_eq!(serde_json::from_str::<Environment>(&written).unwrap(), found);
+    }
+}

@@ -1,0 +1,104 @@
+//! What changed between two looks at a machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::Environment;
+
+/// What changes by itself, and is no reason to doubt anything.
+const RESTLESS: [&str; 3] = ["load.", "cpu_time.", "memory.available_bytes"];
+
+/// One sentence for each setting that is not what it was: both halves of the run may not be comparable.
+pub fn differences(before: &Environment, after: &Environment) -> Vec<String> {
+    let (before, after) = (settings(before), settings(after));
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    names.into_iter().filter_map(|name| difference(name, before.get(name), after.get(name))).collect()
+}
+
+fn difference(name: &str, before: Option<&String>, after: Option<&String>) -> Option<String> {
+    match (before, after) {
+        (Some(before), Some(after)) if before != after => {
+            Some(format!("{name} was `{before}` before the measurements and `{after}` after them"))
+        }
+        (Some(before), None) => Some(format!("{name} was `{before}` before the measurements and gone after them")),
+        (None, Some(after)) => Some(format!("{name} was absent before the measurements and `{after}` after them")),
+        _ => None,
+    }
+}
+
+/// Every setting by its path in the document.
+fn settings(environment: &Environment) -> BTreeMap<String, String> {
+    let mut settings = BTreeMap::new();
+    // A structure of strings, numbers and maps with text keys always has a JSON form.
+    if let Ok(document) = serde_json::to_value(environment) {
+        flatten("", &document, &mut settings);
+    }
+    settings.retain(|path, _| !RESTLESS.iter().any(|restless| path.starts_with(restless)));
+    settings
+}
+
+/// Lists count as one setting: their members have no names.
+fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Null => {}
+        Value::Object(members) => {
+            for (name, member) in members {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                flatten(&path, member, into);
+            }
+        }
+        Value::String(text) => drop(into.insert(path.to_owned(), text.clone())),
+        other => drop(into.insert(path.to_owned(), other.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::{LoadAverage, collect};
+
+    fn quiet() -> LoadAverage {
+        LoadAverage { one_minute: 0.1, five_minutes: 0.1, fifteen_minutes: 0.1, runnable: 1, threads: 90 }
+    }
+
+    #[test]
+    fn a_machine_left_alone_shows_none() {
+        let before = collect();
+        let mut after = before.clone();
+        after.load = Some(quiet());
+        after.memory.available_bytes = Some(1);
+        after.cpu_time = None;
+        assert_eq!(differences(&before, &after), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_changed_setting_is_named_with_both_values() {
+        let mut before = collect();
+        before.processor.governors = vec!["powersave".to_owned()];
+        before.network.settings.insert("net.ipv4.tcp_sack".to_owned(), "1".to_owned());
+        let mut after = before.clone();
+        after.processor.governors = vec!["performance".to_owned()];
+        after.network.settings.insert("net.ipv4.tcp_sack".to_owned(), "0".to_owned());
+        let found = differences(&before, &after);
+        assert_eq!(found[0], "network.settings.net.ipv4.tcp_sack was `1` before the measurements and `0` after them");
+        assert!(found[1].contains("processor.governors") && found[1].contains("powersave"), "{}", found[1]);
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn what_comes_and_goes_is_named() {
+        let mut before = collect();
+        before.kernel.clock_source = Some("tsc".to_owned());
+        let mut after = before.clone();
+        after.kernel.clock_source = None;
+        assert_eq!(
+            differences(&before, &after),
+            ["kernel.clock_source was `tsc` before the measurements and gone after them"]
+        );
+        assert_eq!(
+            differences(&after, &before),
+            ["kernel.clock_source was absent before the measurements and `tsc` after them"]
+        );
+    }
+}
