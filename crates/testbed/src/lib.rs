@@ -2,4 +2,5 @@
 //!
 //! System calls and `unsafe` live here, in small modules with safe faces.
 
+pub mod house;
 pub mod offload;

@@ -1,0 +1,209 @@
+//! For the tests of the house only: plays every process of it, with a hub for a wire, and agents that do what they are
+//! told by lines of text.
+
+use std::error::Error;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use btu_suite::network::{self, Network};
+use btu_testbed::house::{self, Testbed, TestbedRequest};
+use btu_units::{BitRate, Span};
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, socket,
+};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Set to a role, that role exits at once; to `deaf`, the wire carries nothing.
+const MISCHIEF: &str = "BTU_DRILL_MISCHIEF";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["internal", "testbed"] => return house::outer(),
+        ["internal", "init"] => return house::init(),
+        ["internal", role, ..] if mischief() == role => return ExitCode::from(7),
+        ["internal", "agent", "--station", _, "--socket", socket] => serve(Path::new(socket)),
+        ["internal", "wire", "--socket", socket] => wire(Path::new(socket)),
+        ["coordinate", network, directory] => coordinate(network, directory.into()),
+        ["preflight"] => preflight(),
+        _ => Err("this program is for tests".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("refused {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn mischief() -> String {
+    std::env::var(MISCHIEF).unwrap_or_default()
+}
+
+fn preflight() -> Outcome<()> {
+    println!("granted {:?}", house::preflight(&std::env::current_exe()?)?);
+    Ok(())
+}
+
+/// Raises a house, tells of it and of its events, and lowers it when standard input ends.
+fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
+    let executable = std::env::current_exe()?;
+    let testbed = Testbed::raise(TestbedRequest { network: parse(network)?, runtime_directory, seed: 1, executable })?;
+    println!("up {:?}", testbed.privilege());
+    let waits_for_the_end = thread::spawn(|| io::copy(&mut io::stdin(), &mut io::sink()));
+    while !waits_for_the_end.is_finished() {
+        if let Ok(event) = testbed.events().recv_timeout(Duration::from_millis(10)) {
+            println!("event {event}");
+        }
+    }
+    testbed.lower()?;
+    println!("down");
+    Ok(())
+}
+
+fn parse(network: &str) -> Outcome<Network> {
+    let rate = BitRate::from_megabits_per_second(100);
+    match network {
+        "veth" => Ok(Network::Veth),
+        "path" => {
+            let delay = Span::from_milliseconds(1);
+            Ok(Network::Path(network::Path { rate, delay, loss: 0.0, duplicate: 0.0, reorder: 0.0 }))
+        }
+        _ => Err("no such network".into()),
+    }
+}
+
+/// Answers commands, one connection each.
+fn serve(path: &Path) -> Outcome<()> {
+    for connection in UnixListener::bind(path)?.incoming() {
+        let connection = connection?;
+        thread::spawn(move || drop(answer(&connection)));
+    }
+    Ok(())
+}
+
+fn answer(connection: &UnixStream) -> Outcome<()> {
+    let mut line = String::new();
+    BufReader::new(connection).read_line(&mut line)?;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let answer = match words[..] {
+        ["interfaces"] => interfaces()?,
+        ["listen"] => listen()?,
+        ["send", to, bytes] => send_bytes(to, bytes.parse()?)?,
+        ["capture", interface, milliseconds] => capture(interface, Duration::from_millis(milliseconds.parse()?))?,
+        _ => "what?".to_owned(),
+    };
+    Ok(writeln!(&*connection, "{answer}")?)
+}
+
+fn interfaces() -> Outcome<String> {
+    let mut names: Vec<String> = getifaddrs()?.map(|entry| entry.interface_name).collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(names.join(" "))
+}
+
+/// Listens for one TCP connection on every address, and answers it with the number of bytes it brought.
+fn listen() -> Outcome<String> {
+    let listener = TcpListener::bind("0.0.0.0:0")?;
+    let port = listener.local_addr()?.port();
+    thread::spawn(move || -> io::Result<()> {
+        let (mut peer, _) = listener.accept()?;
+        let count = io::copy(&mut peer, &mut io::sink())?;
+        peer.write_all(&count.to_be_bytes())
+    });
+    Ok(port.to_string())
+}
+
+/// Sends so many bytes, and returns how many the other side counted.
+fn send_bytes(to: &str, bytes: usize) -> Outcome<String> {
+    let mut peer = TcpStream::connect(to)?;
+    peer.write_all(&vec![7; bytes])?;
+    peer.shutdown(Shutdown::Write)?;
+    let mut count = [0; 8];
+    peer.read_exact(&mut count)?;
+    Ok(u64::from_be_bytes(count).to_string())
+}
+
+/// Counts the frames that arrive at an interface, and measures the longest.
+fn capture(interface: &str, time: Duration) -> Outcome<String> {
+    let port = Port::open(interface)?;
+    nix::sys::socket::setsockopt(
+        &port.0,
+        nix::sys::socket::sockopt::ReceiveTimeout,
+        &nix::sys::time::TimeVal::new(0, 20_000),
+    )?;
+    let (deadline, mut buffer) = (Instant::now() + time, vec![0; 70_000]);
+    let (mut frames, mut longest) = (0, 0);
+    while Instant::now() < deadline {
+        if let Some(length) = port.receive(&mut buffer) {
+            frames += 1;
+            longest = longest.max(length);
+        }
+    }
+    Ok(format!("{frames} {longest}"))
+}
+
+/// A hub: joins `in-X` with `out-X`, and all of `p-X` with each other, until it is killed.
+fn wire(path: &Path) -> Outcome<()> {
+    if mischief() != "deaf" {
+        let names: Vec<String> = interfaces()?.split(' ').map(str::to_owned).collect();
+        for from in names.iter().filter(|name| !others(name, &names).is_empty()) {
+            let ports = others(from, &names).iter().map(|to| Port::open(to)).collect::<Outcome<Vec<_>>>()?;
+            let inlet = Port::open(from)?;
+            thread::spawn(move || carry(&inlet, &ports));
+        }
+    }
+    serve(path)
+}
+
+fn others(from: &str, names: &[String]) -> Vec<String> {
+    let wanted = |name: &&String| match from.split_once('-') {
+        Some(("in", station)) => **name == format!("out-{station}"),
+        Some(("out", station)) => **name == format!("in-{station}"),
+        Some(("p", _)) => name.starts_with("p-") && *name != from,
+        _ => false,
+    };
+    names.iter().filter(wanted).cloned().collect()
+}
+
+fn carry(inlet: &Port, outlets: &[Port]) {
+    let mut buffer = vec![0; 70_000];
+    loop {
+        let Some(length) = inlet.receive(&mut buffer) else { continue };
+        for outlet in outlets {
+            // A hub loses what it cannot carry.
+            send(outlet.0.as_raw_fd(), &buffer[..length], MsgFlags::empty()).ok();
+        }
+    }
+}
+
+/// A raw socket on one interface.
+struct Port(OwnedFd);
+
+impl Port {
+    fn open(interface: &str) -> Outcome<Self> {
+        let port = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll)?;
+        let mut addresses = getifaddrs()?.filter(|entry| entry.interface_name == interface);
+        let address = addresses.find_map(|entry| entry.address?.as_link_addr().copied());
+        bind(port.as_raw_fd(), &address.ok_or_else(|| format!("no interface {interface}"))?)?;
+        Ok(Self(port))
+    }
+
+    /// The length of a frame that came in from the other end of the cable; what was sent from here comes by too.
+    fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
+        let (length, from) = recvfrom::<LinkAddr>(self.0.as_raw_fd(), buffer).ok()?;
+        let outgoing = from.is_some_and(|address| address.pkttype() == nix::libc::PACKET_OUTGOING);
+        (!outgoing).then_some(length)
+    }
+}

@@ -1,0 +1,190 @@
+//! Makes what a layout draws: namespaces, cables, addresses, settings.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use btu_suite::network::Station;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+
+use super::error::{Cause, TestbedError};
+use super::layout::{Cable, End, LAN, Layout, Mac, Place};
+use super::namespace::Namespace;
+use super::netlink::{Netlink, NewEnd, index_of};
+use super::sysctl;
+use crate::offload::set_offloads;
+
+/// A veth pair has its carrier some milliseconds after both ends are up.
+const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The namespaces of a house.
+pub(super) struct Rooms {
+    wire: Namespace,
+    stations: Vec<(Station, Namespace)>,
+}
+
+impl Rooms {
+    /// New, empty namespaces for all stations, and the calling thread's own for the wire.
+    pub(super) fn open() -> Result<Self, TestbedError> {
+        let refused = |error: io::Error| super::refusal::refusal("make a network namespace", &error);
+        let wire = Namespace::here().map_err(refused)?;
+        let stations =
+            Station::ALL.into_iter().map(|station| Ok((station, Namespace::new()?))).collect::<io::Result<_>>();
+        Ok(Self { wire, stations: stations.map_err(refused)? })
+    }
+
+    /// The namespace of `place`.
+    pub(super) fn at(&self, place: Place) -> &Namespace {
+        match place {
+            Place::Wire => &self.wire,
+            Place::Station(station) => {
+                let found = self.stations.iter().find(|(who, _)| *who == station);
+                &found.expect("every station has its namespace").1
+            }
+        }
+    }
+
+    /// Does `work` inside `place`, and says where it failed.
+    pub(super) fn inside<T: Send>(
+        &self,
+        place: Place,
+        work: impl FnOnce() -> Result<T, TestbedError> + Send,
+    ) -> Result<T, TestbedError> {
+        self.at(place).enter(work).map_err(|error| links(format!("enter the namespace of {place}"), &error))?
+    }
+
+    /// Puts in everything the layout draws, and waits until every cable has its carrier.
+    pub(super) fn furnish(&self, layout: &Layout) -> Result<(), TestbedError> {
+        let places = || Station::ALL.into_iter().map(Place::Station).chain([Place::Wire]);
+        places().try_for_each(|place| self.inside(place, || settle(place)))?;
+        self.inside(Place::Wire, || self.lay_cables(layout))?;
+        places().try_for_each(|place| self.inside(place, || connect(layout, place)))?;
+        places().try_for_each(|place| self.inside(place, || await_carrier(layout, place)))
+    }
+
+    fn lay_cables(&self, layout: &Layout) -> Result<(), TestbedError> {
+        let netlink = begin_talk()?;
+        if layout.lan {
+            netlink.add_bridge(LAN).map_err(|error| links(format!("make the bridge {LAN}"), &error))?;
+        }
+        layout.cables.iter().try_for_each(|Cable(one, other)| {
+            let made = netlink.add_cable(&self.new_end(one), &self.new_end(other));
+            made.map_err(|error| links(format!("make the veth pair {} to {}", one.name, other.name), &error))
+        })
+    }
+
+    fn new_end<'a>(&'a self, end: &'a End) -> NewEnd<'a> {
+        NewEnd { namespace: self.at(end.place), name: &end.name, mac: end.mac }
+    }
+}
+
+/// Sees whether this system has what a house needs: a bridge and a veth pair, in the calling thread's namespace.
+pub(super) fn rehearse() -> Result<(), TestbedError> {
+    let here = Namespace::here().map_err(|error| links("open the own network namespace", &error))?;
+    let netlink = begin_talk()?;
+    netlink.add_bridge(LAN).map_err(|error| links("make a bridge", &error))?;
+    let end = |name, mac| NewEnd { namespace: &here, name, mac: Mac(mac) };
+    let made = netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
+    made.map_err(|error| links("make a veth pair", &error))?;
+    settle(Place::Wire)
+}
+
+fn begin_talk() -> Result<Netlink, TestbedError> {
+    Netlink::here().map_err(|error| links("talk to the kernel by netlink", &error))
+}
+
+fn settle(place: Place) -> Result<(), TestbedError> {
+    sysctl::settle_namespace().map_err(|error| links(format!("set the kernel's settings of {place}"), &error))
+}
+
+/// Sets everything up inside `place`.
+fn connect(layout: &Layout, place: Place) -> Result<(), TestbedError> {
+    let netlink = begin_talk()?;
+    let failed = |error: io::Error| links(format!("set up the interfaces of {place}"), &error);
+    netlink.up(index_of("lo").map_err(failed)?).map_err(failed)?;
+    for end in layout.ends_in(place) {
+        let what = format!("set up {} of {place}", end.name);
+        connect_end(&netlink, end).map_err(|error| links(what, &error))?;
+    }
+    introduce(&netlink, layout, place).map_err(failed)
+}
+
+fn connect_end(netlink: &Netlink, end: &End) -> io::Result<()> {
+    let index = index_of(&end.name)?;
+    if !end.offloads {
+        set_offloads(&end.name, false)?;
+    }
+    if let Some((address, prefix)) = end.address {
+        netlink.add_address(index, address, prefix)?;
+    }
+    netlink.up(index)?;
+    match end.lan_port_of {
+        Some(beyond) => netlink.plug(index, index_of(LAN)?, beyond),
+        None => Ok(()),
+    }
+}
+
+/// Tells a station who answers to the others' addresses, so that no frame of a measurement asks for it: a question
+/// lost on a lossy line would cost whoever waits for the answer a second.
+fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()> {
+    if place == Place::Wire {
+        return Ok(());
+    }
+    let door = index_of("eth0")?;
+    let mut neighbours = layout.neighbours_of(place);
+    neighbours.try_for_each(|(address, mac): (Ipv4Addr, Mac)| netlink.add_neighbour(door, address, mac))
+}
+
+fn await_carrier(layout: &Layout, place: Place) -> Result<(), TestbedError> {
+    let deadline = Instant::now() + CARRIER_PATIENCE;
+    let failed = |error: io::Error| links(format!("see the interfaces of {place}"), &error);
+    loop {
+        let running = running_interfaces().map_err(failed)?;
+        let Some(dark) = layout.ends_in(place).find(|end| !running.contains(&end.name)) else { return Ok(()) };
+        if Instant::now() > deadline {
+            return Err(links(format!("wait for the carrier of {} of {place}", dark.name), "none came"));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn running_interfaces() -> io::Result<Vec<String>> {
+    let ready = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
+    let entries = getifaddrs()?.filter(|entry| entry.flags.contains(ready));
+    Ok(entries.map(|entry| entry.interface_name).collect())
+}
+
+fn links(operation: impl Into<String>, reason: impl Into<Reason>) -> TestbedError {
+    let Reason { text, remedy } = reason.into();
+    TestbedError::new(Cause::Links, operation, text, remedy)
+}
+
+/// What the system answered, with what to do about it.
+struct Reason {
+    text: String,
+    remedy: &'static str,
+}
+
+impl From<&io::Error> for Reason {
+    fn from(error: &io::Error) -> Self {
+        let remedy = match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::ENODEV) => {
+                "load the kernel's modules `veth` and `bridge` (as root: modprobe veth bridge), or install them"
+            }
+            Some(libc::EPERM | libc::EACCES | libc::EROFS) => {
+                "run as root, or in a container that may change its own network (--privileged)"
+            }
+            Some(libc::ENOMEM | libc::ENOBUFS) => "free some memory",
+            _ => "report it as a defect, with the kernel's version",
+        };
+        Self { text: error.to_string(), remedy }
+    }
+}
+
+impl From<&'static str> for Reason {
+    fn from(text: &'static str) -> Self {
+        Self { text: text.to_owned(), remedy: "run it again; if it happens again, report it as a defect" }
+    }
+}

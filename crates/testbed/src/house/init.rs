@@ -1,0 +1,117 @@
+//! Process 1 of a house (`btu internal init`): raises it, reaps what ends in it, and takes it along when it goes.
+
+use std::io::{self, Read};
+use std::process::{ExitCode, exit};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{Pid, getpid};
+
+use super::error::TestbedError;
+use super::furnish::{Rooms, rehearse};
+use super::layout::Layout;
+use super::outer::die_with_parent;
+use super::words::{Blueprint, Order, Word, hear, tell};
+use super::{probe, residents::Residents, wiring};
+
+/// From the order until packets pass; less than the coordinator's patience, so that the better error is the one told.
+const RAISING_PATIENCE: Duration = Duration::from_secs(12);
+
+/// How long residents may take to go after SIGTERM. Whoever takes longer goes with process 1.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// What `btu internal init` does. Takes no arguments: its order is the first line of standard input, which is the outer
+/// process's lifeline afterwards; its words go to standard output.
+///
+/// It refuses to run as anything but process 1 of a process namespace, because it ends by ending everybody.
+pub fn init() -> ExitCode {
+    match live() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Without the outer process there is nobody to tell.
+            drop(tell(io::stdout(), &Word::Refused { error }));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn live() -> Result<(), TestbedError> {
+    if getpid() != Pid::from_raw(1) {
+        return Err(TestbedError::protocol("start the testbed's first process", "it is not process 1"));
+    }
+    die_with_parent()?;
+    let order = hear(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
+    let watch = thread::Builder::new().spawn(watch_lifeline);
+    watch.map_err(|error| TestbedError::process("watch the lifeline", &error))?;
+    match order {
+        Order::Try => rehearse().and_then(|()| answer(&Word::Ready)),
+        Order::Raise(blueprint) => raise(&blueprint).and_then(|residents| keep(&residents)),
+    }
+}
+
+/// The steps of raising, each of which needs the ones before it.
+fn raise(blueprint: &Blueprint) -> Result<Residents, TestbedError> {
+    let deadline = Instant::now() + RAISING_PATIENCE;
+    mount_own_proc();
+    let layout = Layout::of(&blueprint.network);
+    let rooms = Rooms::open()?;
+    rooms.furnish(&layout)?;
+    let plan = wiring::write_plan(blueprint)?;
+    let residents = Residents::move_in(&rooms, &blueprint.runtime_directory, plan)?;
+    residents.await_listening(deadline)?;
+    probe::prove(&rooms, &layout, || residents.check_alive(), deadline)?;
+    Ok(residents)
+}
+
+fn keep(residents: &Residents) -> Result<(), TestbedError> {
+    answer(&Word::Ready)?;
+    let kept = residents.reap(|event| tell(io::stdout(), &Word::Ended { event }));
+    kept.map_err(|error| TestbedError::protocol("look after the house's processes", error))
+}
+
+fn answer(word: &Word) -> Result<(), TestbedError> {
+    tell(io::stdout(), word).map_err(|error| TestbedError::protocol("answer the outer process", error))
+}
+
+/// Shows the residents their own processes. Where the system refuses (a container with a masked /proc), they see the
+/// host's list, and everything the house itself needs still works. Nothing is mounted unless the mounts were made
+/// private first: a mount must not reach the host.
+fn mount_own_proc() {
+    let nothing = None::<&str>;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let private = mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing);
+    if private.is_ok() {
+        mount(Some("proc"), "/proc", Some("proc"), flags, nothing).ok();
+    }
+}
+
+/// Waits for the end of standard input, and ends the house with it.
+fn watch_lifeline() {
+    let mut lifeline = io::stdin().lock();
+    loop {
+        match lifeline.read(&mut [0; 64]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            // Nothing more is said through a lifeline, so anything but its end is read and forgotten.
+            Ok(1..) => (),
+            Ok(0) | Err(_) => go_down(),
+        }
+    }
+}
+
+/// Asks everybody to go, waits a little, and goes: the kernel ends whoever is left.
+fn go_down() -> ! {
+    let deadline = Instant::now() + GRACE;
+    // -1 is everybody in this process namespace but process 1.
+    let mut somebody = kill(Pid::from_raw(-1), Signal::SIGTERM).is_ok();
+    while somebody && Instant::now() < deadline {
+        match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+            Err(Errno::ECHILD) => somebody = false,
+            _ => thread::sleep(Duration::from_millis(2)),
+        }
+    }
+    exit(0)
+}

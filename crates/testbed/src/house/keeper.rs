@@ -1,0 +1,181 @@
+//! The coordinator's side of a house: a thread that starts the outer process, listens to it, and outlives it.
+
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+
+use super::error::TestbedError;
+use super::words::{Ending, HouseEvent, Order, Privilege, Resident, Word, tell};
+
+/// How long a house may take to go before its outer process is killed, and then again to be gone.
+const LOWERING_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The end of the pipe that keeps a house up. Clones share it: whoever cuts it, the house goes down.
+///
+/// Cutting is one `close(2)` under a lock, so a thread that waits for signals may do it at once.
+#[derive(Debug, Clone)]
+pub struct Lifeline(Arc<Mutex<Option<ChildStdin>>>);
+
+impl Lifeline {
+    /// Lets the house go down. It takes a moment (at most about a second); [`super::Testbed::lower`] waits for it.
+    pub fn cut(&self) {
+        drop(locked(&self.0).take());
+    }
+}
+
+/// A running outer process.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    lifeline: Lifeline,
+    outer: Arc<Mutex<Child>>,
+    settled: Receiver<Result<Privilege, TestbedError>>,
+    events: Receiver<HouseEvent>,
+    /// Says nothing; it hangs up when the outer process is gone and reaped.
+    gone: Receiver<()>,
+}
+
+impl Keeper {
+    /// Starts `executable internal testbed` with `order`.
+    pub(super) fn start(executable: &Path, order: &Order) -> Result<Self, TestbedError> {
+        let failed = |error: io::Error| {
+            TestbedError::process(format!("start the testbed's process {}", executable.display()), &error)
+        };
+        let (started_to, started) = channel();
+        let (settled_to, settled) = channel();
+        let (events_to, events) = channel();
+        let (gone_to, gone) = channel();
+        let mut command = Command::new(executable);
+        // A group of its own: the terminal's Ctrl-C is for the coordinator, which lowers the house in good order.
+        command.args(["internal", "testbed"]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // The outer process dies with the thread that starts it, so that thread stays until it is gone.
+        let keep = move || {
+            let _hangs_up_at_the_end: Sender<()> = gone_to;
+            match spawn(&mut command) {
+                Ok((outer, lifeline, words)) => {
+                    let outer = Arc::new(Mutex::new(outer));
+                    drop(started_to.send(Ok((Arc::clone(&outer), lifeline))));
+                    listen(words, &settled_to, &events_to);
+                    await_end(&outer, &settled_to, &events_to);
+                }
+                Err(error) => drop(started_to.send(Err(error))),
+            }
+        };
+        thread::Builder::new().name("house".to_owned()).spawn(keep).map_err(failed)?;
+        let lost = |_| TestbedError::protocol("start the testbed's process", "its thread ended");
+        let (outer, lifeline) = started.recv().map_err(lost)?.map_err(failed)?;
+        let keeper = Self { lifeline: Lifeline(Arc::new(Mutex::new(Some(lifeline)))), outer, settled, events, gone };
+        keeper.order(order)?;
+        Ok(keeper)
+    }
+
+    /// Waits until the house stands or is refused.
+    pub(super) fn settle(&self, patience: Duration) -> Result<Privilege, TestbedError> {
+        let reason = match self.settled.recv_timeout(patience) {
+            Ok(settled) => return settled,
+            Err(RecvTimeoutError::Timeout) => format!("no answer within {} s", patience.as_secs()),
+            Err(RecvTimeoutError::Disconnected) => "its process ended without a word".to_owned(),
+        };
+        Err(TestbedError::protocol("raise the testbed", reason))
+    }
+
+    /// What ended since the house stood.
+    pub(super) fn events(&self) -> &Receiver<HouseEvent> {
+        &self.events
+    }
+
+    /// The pipe that keeps the house up.
+    pub(super) fn lifeline(&self) -> &Lifeline {
+        &self.lifeline
+    }
+
+    /// Cuts the lifeline and waits until nothing of the house is left; kills what takes too long.
+    pub(super) fn lower(&self) -> Result<(), TestbedError> {
+        self.lifeline.cut();
+        if self.is_gone_within(LOWERING_PATIENCE) {
+            return Ok(());
+        }
+        let killed = locked(&self.outer).kill();
+        killed.map_err(|error| TestbedError::process("kill the testbed's process", &error))?;
+        if self.is_gone_within(LOWERING_PATIENCE) {
+            return Ok(());
+        }
+        Err(TestbedError::protocol("lower the testbed", "its process did not end though it was killed"))
+    }
+
+    fn order(&self, order: &Order) -> Result<(), TestbedError> {
+        let mut lifeline = locked(&self.lifeline.0);
+        let told = lifeline.as_mut().map_or(Ok(()), |pipe| tell(pipe, order));
+        told.map_err(|error| TestbedError::protocol("give the order to the testbed's process", error))
+    }
+
+    fn is_gone_within(&self, patience: Duration) -> bool {
+        matches!(self.gone.recv_timeout(patience), Err(RecvTimeoutError::Disconnected))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `lower` first; a second time it does nothing.
+        drop(self.lower());
+    }
+}
+
+type Pipes = (Child, ChildStdin, ChildStdout);
+
+fn spawn(command: &mut Command) -> io::Result<Pipes> {
+    let mut outer = command.spawn()?;
+    let missing = || io::Error::other("a pipe is missing");
+    let lifeline = outer.stdin.take().ok_or_else(missing)?;
+    let words = outer.stdout.take().ok_or_else(missing)?;
+    Ok((outer, lifeline, words))
+}
+
+/// Sorts what the house says until it falls silent.
+fn listen(words: ChildStdout, settled: &Sender<Result<Privilege, TestbedError>>, events: &Sender<HouseEvent>) {
+    let mut granted = None;
+    for line in BufReader::new(words).lines().map_while(Result::ok) {
+        let answer = match (serde_json::from_str(&line), granted) {
+            (Ok(Word::Granted { privilege }), _) => {
+                granted = Some(privilege);
+                continue;
+            }
+            (Ok(Word::Ended { event }), _) => {
+                // Nobody has to listen to events.
+                events.send(event).ok();
+                continue;
+            }
+            (Ok(Word::Ready), Some(privilege)) => Ok(privilege),
+            (Ok(Word::Refused { error }), _) => Err(error),
+            (Ok(Word::Ready), None) => Err(TestbedError::protocol("raise the testbed", "it was ready too early")),
+            (Err(error), _) => Err(TestbedError::protocol("understand the testbed's process", error)),
+        };
+        // Only the first answer is waited for.
+        settled.send(answer).ok();
+    }
+}
+
+/// Waits for the end of the outer process, and tells of it.
+fn await_end(outer: &Mutex<Child>, settled: &Sender<Result<Privilege, TestbedError>>, events: &Sender<HouseEvent>) {
+    let pid = Pid::from_raw(locked(outer).id().cast_signed());
+    // Without reaping and without the lock, so that `lower` may kill it meanwhile without hitting a stranger.
+    while waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) == Err(nix::Error::EINTR) {}
+    if let Ok(status) = locked(outer).wait() {
+        let event = HouseEvent { who: Resident::Outer, how: Ending::from(status) };
+        // Both are for whoever still listens.
+        settled.send(Err(TestbedError::protocol("raise the testbed", event))).ok();
+        events.send(event).ok();
+    }
+}
+
+/// A panic elsewhere leaves these values whole.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

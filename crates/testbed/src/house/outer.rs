@@ -1,0 +1,159 @@
+//! The outer process (`btu internal testbed`): makes the namespaces, starts process 1 in them, and stands in between.
+//!
+//! It must be single-threaded when it makes them (a user namespace is refused to a process with threads), and stays so
+//! (a process that has asked for a process namespace may start processes, but no more threads).
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdout, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{getegid, geteuid};
+
+use super::error::TestbedError;
+use super::process::own;
+use super::refusal::refusal;
+use super::words::{Ending, HouseEvent, Order, Privilege, Resident, Word, hear, tell};
+
+/// How long process 1 may take to go when it is asked, before it is killed.
+const GRACE: Duration = Duration::from_millis(1_200);
+
+/// The namespaces of a house, apart from the user namespace.
+const HOUSE: CloneFlags = CloneFlags::CLONE_NEWNET.union(CloneFlags::CLONE_NEWNS).union(CloneFlags::CLONE_NEWPID);
+
+/// What `btu internal testbed` does. Takes no arguments: its order is the first line of standard input, which is the
+/// coordinator's lifeline afterwards; its words go to standard output.
+///
+/// Must be called before the process has any thread but the first.
+pub fn outer() -> ExitCode {
+    let status = start().and_then(|init| relay(init).map_err(|error| TestbedError::protocol("keep the house", error)));
+    match status {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The coordinator may be gone already; then there is nobody to tell.
+            drop(tell(io::stdout(), &Word::Refused { error }));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start() -> Result<Child, TestbedError> {
+    let order: Order = hear(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
+    let privilege = make_namespaces()?;
+    die_with_parent()?;
+    let told = tell(io::stdout(), &Word::Granted { privilege });
+    told.map_err(|error| TestbedError::protocol("answer the coordinator", error))?;
+    start_init(&order)
+}
+
+/// Lets the kernel kill this process when the *thread* that started it ends, so whoever starts it must do so from a
+/// thread that lives as long as the house. Set after the namespaces are made: changed credentials clear it.
+pub(super) fn die_with_parent() -> Result<(), TestbedError> {
+    let set = set_pdeathsig(Signal::SIGKILL);
+    set.map_err(|error| TestbedError::process("tie this process to its parent", &error.into()))
+}
+
+fn make_namespaces() -> Result<Privilege, TestbedError> {
+    if geteuid().is_root() {
+        match unshare(HOUSE) {
+            Ok(()) => return Ok(Privilege::Root),
+            // A superuser without its capabilities, as in a container: it may still do as ordinary users do.
+            Err(nix::Error::EPERM) => (),
+            Err(error) => return Err(refusal("make the namespaces of the testbed", &error.into())),
+        }
+    }
+    let (user, group) = (geteuid(), getegid());
+    unshare(HOUSE | CloneFlags::CLONE_NEWUSER)
+        .map_err(|error| refusal("make a user namespace and the testbed's namespaces in it", &error.into()))?;
+    become_root_of_it(user.as_raw(), group.as_raw())
+        .map_err(|error| refusal("become root of the new user namespace", &error))?;
+    Ok(Privilege::UserNamespace)
+}
+
+/// See `user_namespaces(7)`: one line each; the group's only after giving up `setgroups(2)`.
+fn become_root_of_it(user: u32, group: u32) -> io::Result<()> {
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+}
+
+fn start_init(order: &Order) -> Result<Child, TestbedError> {
+    let mut command = own(&["init"]);
+    let mut init = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| TestbedError::process("start the testbed's first process", &error))?;
+    let told = tell(init.stdin.as_mut().expect("standard input was piped"), order);
+    told.map_err(|error| TestbedError::protocol("give the order to the testbed's first process", error))?;
+    Ok(init)
+}
+
+/// Passes process 1's words on until it ends; asks it to go when the lifeline is cut.
+fn relay(mut init: Child) -> io::Result<()> {
+    let mut words = init.stdout.take().expect("standard output was piped");
+    let mut going: Option<Instant> = None;
+    loop {
+        let ready = wait_for(&words, going)?;
+        if ready.lifeline_cut && going.is_none() {
+            drop(init.stdin.take());
+            going = Some(Instant::now() + GRACE);
+        }
+        if ready.words && pass_on(&mut words)? == 0 {
+            break;
+        }
+        if going.is_some_and(|deadline| Instant::now() >= deadline) {
+            init.kill()?;
+        }
+    }
+    // With process 1 the kernel ends every process of its namespace before this returns.
+    let how = Ending::from(init.wait()?);
+    tell(io::stdout(), &Word::Ended { event: HouseEvent { who: Resident::Init, how } })
+}
+
+struct Ready {
+    lifeline_cut: bool,
+    words: bool,
+}
+
+fn wait_for(words: &ChildStdout, going: Option<Instant>) -> io::Result<Ready> {
+    let lifeline = io::stdin();
+    let mut watched = vec![PollFd::new(words.as_fd(), PollFlags::POLLIN)];
+    if going.is_none() {
+        watched.push(PollFd::new(lifeline.as_fd(), PollFlags::POLLIN));
+    }
+    match poll(&mut watched, patience(going)) {
+        Err(nix::Error::EINTR) | Ok(0) => return Ok(Ready { lifeline_cut: false, words: false }),
+        other => other?,
+    };
+    let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
+    let (words, lifeline_ready) = (is_ready(&watched[0]), watched.get(1).is_some_and(is_ready));
+    Ok(Ready { lifeline_cut: lifeline_ready && is_cut(lifeline.lock()), words })
+}
+
+/// Nothing more is said through a lifeline, so anything but its end is read and forgotten.
+fn is_cut(mut lifeline: impl Read) -> bool {
+    lifeline.read(&mut [0; 64]).is_ok_and(|count| count == 0)
+}
+
+/// Until the deadline, in whole milliseconds rounded up; without one, for ever.
+fn patience(going: Option<Instant>) -> PollTimeout {
+    let Some(deadline) = going else { return PollTimeout::NONE };
+    let left = deadline.saturating_duration_since(Instant::now()).as_millis() + 1;
+    PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+}
+
+/// Copies what there is; returns how many bytes.
+fn pass_on(words: &mut ChildStdout) -> io::Result<usize> {
+    let mut buffer = [0; 4096];
+    let count = words.read(&mut buffer)?;
+    let mut out = io::stdout();
+    // A coordinator that no longer listens has cut, or is about to cut, the lifeline: that ends the house.
+    drop(out.write_all(&buffer[..count]).and_then(|()| out.flush()));
+    Ok(count)
+}

@@ -1,0 +1,16 @@
+//! Starting this very program again in another role.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The program that runs, even where its file was replaced or removed since it started.
+const SELF: &str = "/proc/self/exe";
+
+/// The command that starts this program again as `internal <role...>`, under the name it was started by.
+pub(super) fn own(role: &[&str]) -> Command {
+    let name = std::env::args_os().next().unwrap_or_else(|| OsString::from("btu"));
+    let mut command = Command::new(SELF);
+    command.arg0(name).arg("internal").args(role);
+    command
+}

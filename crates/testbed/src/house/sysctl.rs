@@ -1,0 +1,43 @@
+//! Kernel settings of the calling thread's network namespace (Documentation/networking/ip-sysctl.rst).
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Settings of a new namespace; interfaces made later start with `default`.
+const NAMESPACE: [(&str, &str); 10] = [
+    // Answers to a black box's second address leave by its first interface: that is no forgery.
+    ("ipv4/conf/all/rp_filter", "0"),
+    ("ipv4/conf/default/rp_filter", "0"),
+    // Each address is answered for on its own interface only, with that interface's own address.
+    ("ipv4/conf/all/arp_ignore", "1"),
+    ("ipv4/conf/default/arp_ignore", "1"),
+    ("ipv4/conf/all/arp_announce", "2"),
+    ("ipv4/conf/default/arp_announce", "2"),
+    // The stations speak IPv4 only; the kernel's own IPv6 talk would be frames that nobody asked for.
+    ("ipv6/conf/all/disable_ipv6", "1"),
+    ("ipv6/conf/default/disable_ipv6", "1"),
+    // Where the module is loaded, bridged packets would take the way through the packet filter.
+    ("bridge/bridge-nf-call-iptables", "0"),
+    ("bridge/bridge-nf-call-arptables", "0"),
+];
+
+/// Settings that the namespace may lack because the kernel lacks the part they belong to.
+const OPTIONAL: [&str; 2] = ["ipv6/", "bridge/"];
+
+/// Makes a new namespace quiet, and ready for a black box with two interfaces.
+pub(super) fn settle_namespace() -> io::Result<()> {
+    NAMESPACE.iter().try_for_each(|(setting, value)| set(setting, value))
+}
+
+fn set(setting: &str, value: &str) -> io::Result<()> {
+    match fs::write(Path::new("/proc/sys/net").join(setting), value) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_optional(setting) => Ok(()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("net/{setting} = {value}: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn is_optional(setting: &str) -> bool {
+    OPTIONAL.iter().any(|part| setting.starts_with(part))
+}
