@@ -1,1 +1,54 @@
-//! Placeholder while the house is raised.
+//! Moving bytes on real sockets: the network activities of `btu_suite::activity`, one file per half of a transport.
+//!
+//! [`prepare`] sets an activity up (binds, or connects and presents the flow's token) and hands back a
+//! [`Performance`]; `perform` waits for its peer, moves the data with one system call per message, and accounts. Both
+//! ends of a flow must be given the same seed, token and message size. Everything is bounded by the order's deadline
+//! and nothing that a peer sends can make a performance panic, hang or grow.
+//!
+//! How a TCP flow opens: the side that connects presents the token in `prepare` and waits until the peer's kernel has
+//! acknowledged it; the side that listens takes only a connection that does so. The receiver then says the
+//! token once more, on `go`: that starts the sender. These 16 or 32 bytes are in `TCP_INFO`, never in the books.
+//!
+//! How a UDP flow opens is told in `udp/post.rs`; the wire format is in `udp/header.rs`.
+
+mod clock;
+mod error;
+mod payload;
+mod progress;
+mod size;
+mod sys;
+mod tcp;
+mod udp;
+
+use btu_suite::activity::{Activity, Order, Performance, Transport};
+
+pub use error::TrafficError;
+
+/// Sets up the network activity of `order`; `None` when the activity is not one of this room's.
+///
+/// Listening activities are bound when this returns, and tell where; connecting ones are connected (TCP) or
+/// know their way (UDP).
+///
+/// # Errors
+/// [`TrafficError`] when sizes or rates are out of range, an address cannot be used, or a peer cannot be reached
+/// within ten seconds or the order's deadline, whichever is shorter.
+pub fn prepare(order: &Order) -> Result<Option<Box<dyn Performance>>, TrafficError> {
+    Ok(Some(match &order.activity {
+        Activity::TcpSend(part) => Box::new(tcp::send::Sender::prepare(order, part)?),
+        Activity::TcpReceive(part) => Box::new(tcp::receive::Receiver::prepare(order, part)?),
+        Activity::Request(part) => match part.transport {
+            Transport::Tcp => Box::new(tcp::request::Requester::prepare(order, part)?),
+            Transport::Udp => Box::new(udp::request::Requester::prepare(order, part)?),
+        },
+        Activity::Respond(part) => match part.transport {
+            Transport::Tcp => Box::new(tcp::respond::Responder::prepare(order, part)?),
+            Transport::Udp => Box::new(udp::respond::Responder::prepare(order, part)?),
+        },
+        Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part)?),
+        Activity::UdpReceive(part) => Box::new(udp::receive::Receiver::prepare(order, part)?),
+        _ => return Ok(None),
+    }))
+}
+
+#[cfg(test)]
+mod tests;

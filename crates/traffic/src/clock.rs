@@ -1,0 +1,110 @@
+//! The monotonic clock, the CPU clock of the performing thread, and the limits of an order's time.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use btu_suite::record::CpuTime;
+use btu_units::{Span, Time};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use nix::time::{ClockId, clock_gettime};
+
+use crate::error::TrafficError;
+
+/// How long a blocking call waits before it looks at the deadline and at `stop`.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+/// `CLOCK_MONOTONIC`, whose origin is the machine's start: comparable between all processes of one host.
+#[inline]
+pub(crate) fn now() -> Time {
+    // Linux cannot refuse CLOCK_MONOTONIC; a kernel that does cannot run this program.
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux kernel has CLOCK_MONOTONIC");
+    Time::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+/// CPU time of this thread so far: an activity is performed by one thread.
+pub(crate) fn cpu() -> CpuTime {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("every Linux kernel has RUSAGE_THREAD");
+    let span = |time: TimeVal| Span::from_microseconds(time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64);
+    CpuTime { user: span(usage.user_time()), system: span(usage.system_time()) }
+}
+
+/// CPU time since `earlier`.
+pub(crate) fn cpu_since(earlier: CpuTime) -> CpuTime {
+    let now = cpu();
+    CpuTime { user: now.user.saturating_sub(earlier.user), system: now.system.saturating_sub(earlier.system) }
+}
+
+/// When an activity has to give up, and why.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit<'a> {
+    end: Time,
+    deadline: Span,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Limit<'a> {
+    /// Gives up a fiftieth of `deadline`, at most 200 ms, before the worker would be killed, so that it can say why.
+    pub(crate) fn new(start: Time, deadline: Span, stop: &'a AtomicBool) -> Self {
+        let margin = Span::from_nanoseconds((deadline.nanoseconds() / 50).min(200_000_000));
+        Self { end: start + deadline.saturating_sub(margin), deadline, stop }
+    }
+
+    /// What is left at `now`.
+    pub(crate) fn left(&self, now: Time) -> Duration {
+        self.end.since(now).into()
+    }
+
+    /// Whether the agent has said `stop`.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// An error once the time is over.
+    pub(crate) fn check_time(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
+        if now < self.end {
+            return Ok(());
+        }
+        Err(TrafficError::Deadline { doing, object, deadline: self.deadline })
+    }
+
+    /// An error once the time is over or the agent has said `stop`.
+    pub(crate) fn check(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
+        if self.stopped() {
+            return Err(TrafficError::Stopped { doing, object });
+        }
+        self.check_time(now, doing, object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_leaves_time_to_say_why() {
+        let stop = AtomicBool::new(false);
+        let limit = Limit::new(Time::ZERO, Span::from_seconds(100), &stop);
+        let object = SocketAddr::from(([127, 0, 0, 1], 9));
+        assert!(limit.check(Time::from_nanoseconds(99_799_999_999), "test", object).is_ok());
+        let error = limit.check(Time::from_nanoseconds(99_800_000_000), "test", object).unwrap_err();
+        assert!(error.to_string().contains("deadline of 100 s"), "{error}");
+    }
+
+    #[test]
+    fn stop_comes_before_the_deadline() {
+        let stop = AtomicBool::new(true);
+        let limit = Limit::new(Time::ZERO, Span::from_seconds(100), &stop);
+        let object = SocketAddr::from(([127, 0, 0, 1], 9));
+        assert!(matches!(limit.check(Time::ZERO, "test", object), Err(TrafficError::Stopped { .. })));
+        assert!(limit.check_time(Time::ZERO, "test", object).is_ok());
+    }
+
+    #[test]
+    fn the_clock_goes_forward_and_work_costs_cpu() {
+        let (time, before) = (now(), cpu());
+        while cpu_since(before).user + cpu_since(before).system < Span::from_milliseconds(2) {}
+        assert!(now().since(time) >= Span::from_milliseconds(1));
+    }
+}

@@ -1,0 +1,104 @@
+//! What can go wrong with traffic, each with the operation, the object and what to do next.
+
+use std::io;
+use std::net::SocketAddr;
+
+use btu_units::{Bytes, Span};
+
+/// Why a network activity could not be prepared or performed.
+#[derive(Debug, thiserror::Error)]
+pub enum TrafficError {
+    /// The order asks for messages this activity cannot move.
+    #[error("{activity}: messages of {message} cannot be moved; choose a size from {least} to {most}")]
+    MessageSize {
+        /// The activity's kind.
+        activity: &'static str,
+        /// What was asked for.
+        message: Bytes,
+        /// The smallest size that works.
+        least: Bytes,
+        /// The largest size that works.
+        most: Bytes,
+    },
+    /// Another number in the order is out of range.
+    #[error("{activity}: {what}")]
+    Order {
+        /// The activity's kind.
+        activity: &'static str,
+        /// What is wrong, and what is allowed.
+        what: String,
+    },
+    /// A local socket could not be made.
+    #[error("listen on {address}: {source}; check that this station has the address")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The peer could not be reached.
+    #[error("connect to {peer}: {source}; check that the peer is ready and that the path is up")]
+    Connect {
+        /// Who was called.
+        peer: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A system call failed on a socket.
+    #[error("{operation} ({object}): {source}")]
+    Socket {
+        /// What was tried.
+        operation: &'static str,
+        /// On which socket.
+        object: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The peer ended the flow before it was complete.
+    #[error("{peer} closed the connection {when}; look at that station's own account for the cause")]
+    Closed {
+        /// Who closed.
+        peer: SocketAddr,
+        /// Where in the flow.
+        when: &'static str,
+    },
+    /// The peer's first words were not the token of this flow.
+    #[error("{peer} did not present this flow's token; is something else using that port?")]
+    Token {
+        /// Who spoke.
+        peer: SocketAddr,
+    },
+    /// The peer sent what the protocol does not allow.
+    #[error("{peer} broke the protocol: {what}")]
+    Protocol {
+        /// Who broke it.
+        peer: SocketAddr,
+        /// How.
+        what: &'static str,
+    },
+    /// The order's time is over.
+    #[error("{doing} ({object}) was not finished within the deadline of {deadline}; allow more time or less work")]
+    Deadline {
+        /// What was under way.
+        doing: &'static str,
+        /// With whom, or where.
+        object: SocketAddr,
+        /// The order's deadline.
+        deadline: Span,
+    },
+    /// The agent said `stop` while a flow was under way.
+    #[error("{doing} ({object}) was stopped before it was finished")]
+    Stopped {
+        /// What was under way.
+        doing: &'static str,
+        /// With whom, or where.
+        object: SocketAddr,
+    },
+}
+
+impl TrafficError {
+    /// For `map_err`: the operation on the socket `object` failed.
+    pub(crate) fn socket<E: Into<io::Error>>(operation: &'static str, object: SocketAddr) -> impl FnOnce(E) -> Self {
+        move |source| Self::Socket { operation, object, source: source.into() }
+    }
+}

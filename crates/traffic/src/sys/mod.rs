@@ -1,0 +1,5 @@
+//! System calls behind safe faces; the only modules of this room that contain unsafe code.
+
+pub(crate) mod batch;
+pub(crate) mod option;
+pub(crate) mod stream;

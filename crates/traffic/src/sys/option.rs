@@ -1,0 +1,45 @@
+//! Socket options that have no safe wrapper elsewhere.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Index of the drop counter in the answer of `SO_MEMINFO` (`linux/sock_diag.h`, `SK_MEMINFO_DROPS`).
+const MEMINFO_DROPS: usize = 8;
+
+/// Reads an option into `buffer` and returns the part the kernel filled, which is shorter on older kernels.
+fn read<'a>(socket: &impl AsFd, level: i32, name: i32, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let mut length = libc::socklen_t::try_from(buffer.len()).map_err(io::Error::other)?;
+    // SAFETY: the pointer and the length describe `buffer`, which lives and is writable through the whole call; the
+    // descriptor is borrowed and therefore open.
+    let result = unsafe {
+        libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, buffer.as_mut_ptr().cast(), &raw mut length)
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(&buffer[..buffer.len().min(length as usize)])
+}
+
+/// `TCP_INFO` as the kernel wrote it.
+pub(crate) fn tcp_info<'a>(socket: &impl AsFd, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    read(socket, libc::IPPROTO_TCP, libc::TCP_INFO, buffer)
+}
+
+/// Datagrams this socket has dropped since it was made because its buffer was full; wraps at 2^32.
+pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
+    let mut buffer = [0; 4 * (MEMINFO_DROPS + 1)];
+    let info = read(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut buffer)?;
+    let field = info.get(4 * MEMINFO_DROPS..4 * (MEMINFO_DROPS + 1)).and_then(|bytes| bytes.try_into().ok());
+    field.map(u32::from_ne_bytes).ok_or_else(|| io::Error::other("the kernel does not tell SK_MEMINFO_DROPS"))
+}
+
+/// Sets an option of level TCP that is a C `int`.
+pub(crate) fn set_tcp(socket: &impl AsFd, name: i32, value: i32) -> io::Result<()> {
+    let length = size_of::<i32>() as libc::socklen_t;
+    // SAFETY: the pointer is to a live i32 and the length is its size; the descriptor is borrowed and therefore open.
+    let result = unsafe {
+        libc::setsockopt(socket.as_fd().as_raw_fd(), libc::IPPROTO_TCP, name, std::ptr::from_ref(&value).cast(), length)
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,199 @@
+//! Where a connection begins: a listening socket that lets in only who presents the token.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+
+use btu_suite::activity::{Meeting, Token};
+use btu_units::{Span, Time};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::line::{Line, Manner};
+use crate::clock::{Limit, TICK, now};
+use crate::error::TrafficError;
+use crate::sys::stream;
+
+/// How long a caller may take to present the token.
+const HESITATION: Span = Span::from_seconds(1);
+
+/// Most callers heard at the same time; when one more comes, the one that has waited longest is sent away.
+const CALLERS: usize = 32;
+
+/// Callers the kernel keeps while nobody listens to them: the flow's peer and some strangers.
+const BACKLOG: i32 = 32;
+
+/// The place of an activity in its meeting: connected already, or listening.
+pub(crate) enum Seat {
+    /// It connected.
+    Connected(Line),
+    /// It listens.
+    Listening(Door),
+}
+
+impl Seat {
+    /// Listens or connects, as the meeting says.
+    pub(crate) fn take(
+        meeting: &Meeting,
+        token: &Token,
+        manner: &Manner,
+        deadline: Span,
+    ) -> Result<Self, TrafficError> {
+        match *meeting {
+            Meeting::Listen(address) => Door::open(address, manner).map(Self::Listening),
+            Meeting::Connect(peer) => Line::connect(peer, token, manner, deadline).map(Self::Connected),
+        }
+    }
+
+    /// Where a peer can connect to.
+    pub(crate) fn endpoint(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Connected(_) => None,
+            Self::Listening(door) => Some(door.address),
+        }
+    }
+
+    /// The connection; a listener waits for it.
+    pub(crate) fn meet(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+        match self {
+            Self::Connected(line) => Ok(line),
+            Self::Listening(door) => door.admit(token, limit),
+        }
+    }
+}
+
+/// A listening socket.
+pub(crate) struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// Someone who connected and has not yet said the whole token.
+struct Caller {
+    stream: TcpStream,
+    peer: SocketAddr,
+    said: Token,
+    length: usize,
+    until: Time,
+}
+
+/// What is to be done with a caller.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Admit,
+    Wait,
+    Refuse,
+}
+
+impl Door {
+    /// Listens on any free port of `address`.
+    pub(crate) fn open(address: IpAddr, manner: &Manner) -> Result<Self, TrafficError> {
+        let address = SocketAddr::new(address, 0);
+        let failed = |source| TrafficError::Listen { address, source };
+        let socket = manner.socket(address).map_err(failed)?;
+        socket.bind(&address.into()).map_err(failed)?;
+        socket.listen(BACKLOG).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let listener = TcpListener::from(socket);
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits for the caller that presents the token; all others are sent away and hold nobody up.
+    pub(crate) fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+        let mut callers = Vec::with_capacity(CALLERS);
+        loop {
+            self.let_in(&mut callers)?;
+            if let Some(caller) = hear(&mut callers, token) {
+                return Line::new(caller.stream, caller.peer)
+                    .map_err(TrafficError::socket("set time-outs", caller.peer));
+            }
+            limit.check(now(), "wait for the peer to connect", self.address)?;
+            self.wait(&callers)?;
+        }
+    }
+
+    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from being heard.
+    fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
+        for _ in 0..CALLERS {
+            match self.listener.accept() {
+                Ok((stream, peer)) => {
+                    if callers.len() == CALLERS {
+                        callers.remove(0);
+                    }
+                    callers.push(Caller { stream, peer, said: [0; 16], length: 0, until: now() + HESITATION });
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // The caller changed its mind between the handshake and now (accept(2)).
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error) => return Err(TrafficError::socket("accept", self.address)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps until someone connects or speaks, a tick at most.
+    fn wait(&self, callers: &[Caller]) -> Result<(), TrafficError> {
+        let sockets = std::iter::once(self.listener.as_fd()).chain(callers.iter().map(|caller| caller.stream.as_fd()));
+        let mut polled: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
+        match poll(&mut polled, PollTimeout::from(TICK.as_millis() as u16)) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(error) => Err(TrafficError::socket("poll", self.address)(io::Error::from(error))),
+        }
+    }
+}
+
+/// Listens to every caller once; returns the one that has said the token and forgets those who never will.
+fn hear(callers: &mut Vec<Caller>, token: &Token) -> Option<Caller> {
+    let mut index = 0;
+    while index < callers.len() {
+        match callers[index].listen(token) {
+            Verdict::Admit => return Some(callers.remove(index)),
+            Verdict::Wait => index += 1,
+            Verdict::Refuse => drop(callers.remove(index)),
+        }
+    }
+    None
+}
+
+impl Caller {
+    fn listen(&mut self, token: &Token) -> Verdict {
+        match stream::receive(self.stream.as_fd(), &mut self.said[self.length..], libc::MSG_DONTWAIT) {
+            Ok(0) => Verdict::Refuse,
+            Ok(read) => {
+                self.length += read;
+                judge(&self.said[..self.length], token)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && now() < self.until => Verdict::Wait,
+            Err(_) => Verdict::Refuse,
+        }
+    }
+}
+
+/// What the first bytes of a caller are worth.
+fn judge(said: &[u8], token: &Token) -> Verdict {
+    match token.strip_prefix(said) {
+        Some([]) => Verdict::Admit,
+        Some(_) => Verdict::Wait,
+        None => Verdict::Refuse,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn only_the_whole_token_opens(token in any::<Token>(), said in prop::collection::vec(any::<u8>(), 0..=16), cut in 0usize..=16) {
+            let expected = if said == token { Verdict::Admit } else if token.starts_with(&said) { Verdict::Wait } else { Verdict::Refuse };
+            prop_assert_eq!(judge(&said, &token), expected);
+            prop_assert_eq!(judge(&token[..cut], &token), if cut == 16 { Verdict::Admit } else { Verdict::Wait });
+        }
+    }
+}

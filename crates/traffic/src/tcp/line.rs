@@ -1,0 +1,190 @@
+//! One TCP connection: how it is made, how the token is said and heard, and exact reads and writes.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::thread::sleep;
+use std::time::Duration;
+
+use btu_suite::activity::Token;
+use btu_suite::record::TcpInfo;
+use btu_units::{Bytes, Span};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::info;
+use crate::clock::{Limit, TICK, now};
+use crate::error::TrafficError;
+use crate::sys::{option, stream};
+
+/// Longest wait for a connection to be made. A lost SYN is repeated after 1, 3 and 7 s (RFC 6298 with an
+/// initial time-out of 1 s), so three losses in a row are borne.
+const PATIENCE: Span = Span::from_seconds(10);
+
+/// Socket options that must stand before the connection is made.
+#[derive(Default)]
+pub(crate) struct Manner {
+    send_buffer: Option<i32>,
+    receive_buffer: Option<i32>,
+    no_delay: bool,
+}
+
+impl Manner {
+    /// Small messages leave at once: Nagle's algorithm is off.
+    pub(crate) fn prompt() -> Self {
+        Self { no_delay: true, ..Self::default() }
+    }
+
+    /// A sender with this send buffer, or the system's own.
+    pub(crate) fn sender(activity: &'static str, window: Option<Bytes>) -> Result<Self, TrafficError> {
+        Ok(Self { send_buffer: checked(activity, window)?, ..Self::default() })
+    }
+
+    /// A receiver that never offers a larger window than this, or the system's own.
+    pub(crate) fn receiver(activity: &'static str, window: Option<Bytes>) -> Result<Self, TrafficError> {
+        Ok(Self { receive_buffer: checked(activity, window)?, ..Self::default() })
+    }
+
+    /// A new socket for `address` with these options.
+    pub(crate) fn socket(&self, address: SocketAddr) -> io::Result<Socket> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        if let Some(bytes) = self.send_buffer {
+            socket.set_send_buffer_size(bytes as usize)?;
+        }
+        if let Some(bytes) = self.receive_buffer {
+            socket.set_recv_buffer_size(bytes as usize)?;
+            option::set_tcp(&socket, libc::TCP_WINDOW_CLAMP, bytes)?;
+        }
+        socket.set_tcp_nodelay(self.no_delay)?;
+        Ok(socket)
+    }
+}
+
+/// The kernel takes buffer sizes as a C `int` and doubles them.
+fn checked(activity: &'static str, window: Option<Bytes>) -> Result<Option<i32>, TrafficError> {
+    let Some(window) = window else { return Ok(None) };
+    match i32::try_from(window.count()) {
+        Ok(bytes @ 1..=0x3fff_ffff) => Ok(Some(bytes)),
+        _ => Err(TrafficError::Order { activity, what: format!("a window of {window} is not from 1 B to 1 GiB") }),
+    }
+}
+
+/// A connection whose peer has presented the token, or to which it was presented.
+pub(crate) struct Line {
+    stream: TcpStream,
+    peer: SocketAddr,
+}
+
+impl Line {
+    /// Connects, presents the token, and waits until the peer's kernel has it.
+    pub(crate) fn connect(
+        peer: SocketAddr,
+        token: &Token,
+        manner: &Manner,
+        deadline: Span,
+    ) -> Result<Self, TrafficError> {
+        let patience = PATIENCE.min(deadline);
+        let failed = |source| TrafficError::Connect { peer, source };
+        let until = now() + patience;
+        let socket = manner.socket(peer).map_err(failed)?;
+        socket.connect_timeout(&peer.into(), patience.into()).map_err(failed)?;
+        let line = Self::new(socket.into(), peer).map_err(failed)?;
+        stream::send(line.socket(), token).map_err(failed)?;
+        let mut pause = Duration::from_micros(50);
+        while !info::is_acknowledged(&line.stream).map_err(failed)? {
+            if now() >= until {
+                return Err(failed(io::Error::new(ErrorKind::TimedOut, "the token was not acknowledged in time")));
+            }
+            sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+        Ok(line)
+    }
+
+    /// Takes over a connection; blocking calls wait a tick at most.
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr) -> io::Result<Self> {
+        stream.set_read_timeout(Some(TICK))?;
+        stream.set_write_timeout(Some(TICK))?;
+        Ok(Self { stream, peer })
+    }
+
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// For system calls.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// Lets a blocking `send` wait for `longest` instead of a tick, so that no message is cut in two.
+    pub(crate) fn send_waits(&self, longest: Duration) -> Result<(), TrafficError> {
+        let longest = longest.max(Duration::from_millis(1));
+        self.stream.set_write_timeout(Some(longest)).map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
+    }
+
+    /// Ends the outgoing half.
+    pub(crate) fn finish_sending(&self) -> Result<(), TrafficError> {
+        self.stream.shutdown(std::net::Shutdown::Write).map_err(TrafficError::socket("shut down sending", self.peer))
+    }
+
+    /// What the kernel knows of the connection.
+    pub(crate) fn info(&self) -> Result<TcpInfo, TrafficError> {
+        info::of(&self.stream).map_err(TrafficError::socket("read TCP_INFO", self.peer))
+    }
+
+    /// Reads the token; anything else is an error.
+    pub(crate) fn hear(&self, token: &Token, limit: &Limit<'_>) -> Result<(), TrafficError> {
+        let mut heard = Token::default();
+        let doing = "wait for the receiver to start";
+        if !self.read_exactly(&mut heard, limit, doing)? {
+            return Err(TrafficError::Closed { peer: self.peer, when: "before the flow started" });
+        }
+        if heard == *token { Ok(()) } else { Err(TrafficError::Token { peer: self.peer }) }
+    }
+
+    /// Writes all of `message`, usually with one system call.
+    pub(crate) fn write(&self, mut message: &[u8], limit: &Limit<'_>, doing: &'static str) -> Result<(), TrafficError> {
+        while !message.is_empty() {
+            match stream::send(self.socket(), message) {
+                Ok(sent) => message = &message[sent..],
+                Err(error) => self.excuse(error, limit, doing)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `buffer`, usually with one system call; false when the peer closed before its first byte.
+    #[inline]
+    pub(crate) fn read_exactly(
+        &self,
+        buffer: &mut [u8],
+        limit: &Limit<'_>,
+        doing: &'static str,
+    ) -> Result<bool, TrafficError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match stream::receive(self.socket(), &mut buffer[filled..], 0) {
+                Ok(0) if filled == 0 => return Ok(false),
+                Ok(0) => return Err(TrafficError::Closed { peer: self.peer, when: "in the middle of a message" }),
+                Ok(read) => {
+                    filled += read;
+                    if filled < buffer.len() {
+                        limit.check(now(), doing, self.peer)?;
+                    }
+                }
+                Err(error) => self.excuse(error, limit, doing)?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// A call that failed because its time-out or a signal came is to be repeated while the limit allows it; every
+    /// other failure is final.
+    pub(crate) fn excuse(&self, error: io::Error, limit: &Limit<'_>, doing: &'static str) -> Result<(), TrafficError> {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::Interrupted => limit.check(now(), doing, self.peer),
+            _ => Err(TrafficError::Socket { operation: doing, object: self.peer, source: error }),
+        }
+    }
+}

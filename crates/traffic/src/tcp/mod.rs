@@ -1,0 +1,9 @@
+//! TCP: bulk streams in both roles, and request and response.
+
+mod door;
+mod info;
+mod line;
+pub(crate) mod receive;
+pub(crate) mod request;
+pub(crate) mod respond;
+pub(crate) mod send;

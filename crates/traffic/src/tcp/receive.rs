@@ -1,0 +1,187 @@
+//! The receiving half of a bulk TCP stream: its clock makes the rate.
+//!
+//! One `recv` per message. The clock is read and a sample of the payload compared when the first bytes come, then once
+//! per 64 KiB; the clock also whenever the socket has run empty, so that the time of the last byte is exact although
+//! most calls are not timed. That the socket is empty is learnt from a call that does not wait; the one after it does.
+
+use std::error::Error;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{Order, Performance, TcpReceive, Token};
+use btu_suite::record::{Outcome, Received, Report, TcpInfo};
+use btu_units::{Bytes, Span, Time};
+
+use super::door::Seat;
+use super::line::{Line, Manner};
+use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::error::TrafficError;
+use crate::payload::Payload;
+use crate::progress::Progress;
+use crate::size;
+use crate::sys::stream;
+
+const KIND: &str = "tcp-receive";
+const DOING: &str = "receive the stream";
+
+/// The clock is read once per so many bytes, and when the socket is empty.
+const LOOK: u64 = 64 * 1024;
+
+/// A receiver that is connected, or listens, and has not yet told the sender to start.
+pub(crate) struct Receiver {
+    seat: Seat,
+    token: Token,
+    buffer: Vec<u8>,
+    payload: Payload,
+    progress: Progress,
+    deadline: Span,
+}
+
+impl Receiver {
+    /// Connects or listens.
+    pub(crate) fn prepare(order: &Order, part: &TcpReceive) -> Result<Self, TrafficError> {
+        let message = size::tcp(KIND, part.message)?;
+        let manner = Manner::receiver(KIND, part.window)?;
+        Ok(Self {
+            buffer: vec![0; message],
+            payload: Payload::new(order.seed, message),
+            progress: Progress::new(),
+            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline)?,
+            token: part.token,
+            deadline: order.deadline,
+        })
+    }
+
+    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let line = self.seat.meet(&self.token, &limit)?;
+        line.write(&self.token, &limit, "start the sender")?;
+        let mut flow = Inflow::new(&line, &self.payload, self.progress, started);
+        flow.run(&mut self.buffer, &limit)?;
+        let received = flow.account(line.info()?);
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Received(received) })
+    }
+}
+
+impl Performance for Receiver {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.seat.endpoint()
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}
+
+/// A stream on its way in.
+struct Inflow<'a> {
+    line: &'a Line,
+    payload: &'a Payload,
+    started: Time,
+    bytes: u64,
+    messages: u64,
+    /// Bytes at the last reading of the clock.
+    looked: u64,
+    /// Bytes after which the clock is read and a sample compared although the socket is not empty.
+    due: u64,
+    first_byte: Option<Span>,
+    last_byte: Span,
+    checked: u64,
+    wrong: u64,
+    progress: Progress,
+}
+
+impl<'a> Inflow<'a> {
+    fn new(line: &'a Line, payload: &'a Payload, progress: Progress, started: Time) -> Self {
+        Self {
+            line,
+            payload,
+            started,
+            bytes: 0,
+            messages: 0,
+            looked: 0,
+            due: 0,
+            first_byte: None,
+            last_byte: Span::ZERO,
+            checked: 0,
+            wrong: 0,
+            progress,
+        }
+    }
+
+    /// Reads until the sender closes.
+    fn run(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<(), TrafficError> {
+        loop {
+            match stream::receive(self.line.socket(), buffer, libc::MSG_DONTWAIT) {
+                Ok(0) => break,
+                Ok(read) => self.take(&buffer[..read], limit)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.look(limit)?;
+                    if !self.wait(buffer, limit)? {
+                        break;
+                    }
+                }
+                Err(error) => self.line.excuse(error, limit, DOING)?,
+            }
+        }
+        // No wait lies between the last bytes and the end, or their time was read before it.
+        self.look(limit)
+    }
+
+    /// Waits for the next bytes; false when the sender has closed.
+    fn wait(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<bool, TrafficError> {
+        match stream::receive(self.line.socket(), buffer, 0) {
+            Ok(0) => return Ok(false),
+            Ok(read) => self.take(&buffer[..read], limit)?,
+            Err(error) => self.line.excuse(error, limit, DOING)?,
+        }
+        Ok(true)
+    }
+
+    /// Counts what one call brought.
+    #[inline]
+    fn take(&mut self, chunk: &[u8], limit: &Limit<'_>) -> Result<(), TrafficError> {
+        let offset = self.bytes;
+        self.bytes += chunk.len() as u64;
+        self.messages += 1;
+        if self.bytes > self.due {
+            self.due = self.bytes + LOOK;
+            self.sample(offset, chunk);
+            self.look(limit)?;
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, offset: u64, chunk: &[u8]) {
+        self.checked += 1;
+        self.wrong += u64::from(!self.payload.sample_is_right(offset, chunk));
+    }
+
+    /// Reads the clock for the bytes that came since the last time, if any did.
+    fn look(&mut self, limit: &Limit<'_>) -> Result<(), TrafficError> {
+        if self.bytes == self.looked {
+            return Ok(());
+        }
+        let now = now();
+        self.looked = self.bytes;
+        self.last_byte = now.since(self.started);
+        self.first_byte.get_or_insert(self.last_byte);
+        self.progress.note(self.last_byte, self.bytes);
+        limit.check_time(now, DOING, self.line.peer())
+    }
+
+    fn account(self, tcp: TcpInfo) -> Received {
+        Received {
+            bytes: Bytes::new(self.bytes),
+            messages: self.messages,
+            first_byte: self.first_byte.unwrap_or_default(),
+            last_byte: self.last_byte,
+            samples_checked: self.checked,
+            samples_wrong: self.wrong,
+            progress: self.progress.finish(self.last_byte, self.bytes),
+            tcp,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The side that answers, over TCP: it sends back what it was asked, until the requester closes.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{Order, Performance, Respond, Token};
+use btu_suite::record::{Outcome, Report};
+use btu_units::Span;
+
+use super::door::Door;
+use super::line::{Line, Manner};
+use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::error::TrafficError;
+use crate::size;
+
+const KIND: &str = "respond over TCP";
+
+/// A responder that listens.
+pub(crate) struct Responder {
+    door: Door,
+    token: Token,
+    message: Vec<u8>,
+    deadline: Span,
+}
+
+impl Responder {
+    /// Listens.
+    pub(crate) fn prepare(order: &Order, part: &Respond) -> Result<Self, TrafficError> {
+        let message = vec![0; size::tcp(KIND, part.message)?];
+        let door = Door::open(part.on, &Manner::prompt())?;
+        Ok(Self { door, token: part.token, message, deadline: order.deadline })
+    }
+
+    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let mut answers = 0;
+        let served = self
+            .door
+            .admit(&self.token, &limit)
+            .and_then(|line| answer_all(&line, &mut self.message, &mut answers, &limit));
+        match served {
+            // To be stopped is how a server ends in order.
+            Ok(()) | Err(TrafficError::Stopped { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Responded { answers } })
+    }
+}
+
+fn answer_all(line: &Line, message: &mut [u8], answers: &mut u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    while line.read_exactly(message, limit, "wait for a request")? {
+        line.write(message, limit, "answer a request")?;
+        *answers += 1;
+        if answers.is_multiple_of(1024) {
+            limit.check(now(), "answer requests", line.peer())?;
+        }
+    }
+    Ok(())
+}
+
+impl Performance for Responder {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        Some(self.door.address())
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}

@@ -1,0 +1,126 @@
+//! The sending half of a bulk TCP stream: one `send` per message, nothing else in the loop but counting.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{Order, Performance, TcpSend, Token, Work};
+use btu_suite::record::{Outcome, Report, Sent};
+use btu_units::{Bytes, Span, Time};
+
+use super::door::Seat;
+use super::line::{Line, Manner};
+use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::error::TrafficError;
+use crate::payload::Payload;
+use crate::size;
+use crate::sys::stream;
+
+const KIND: &str = "tcp-send";
+const DOING: &str = "send the stream";
+
+/// The clock is read once per so many bytes: at 100-byte messages once in 164 calls, at 64 KiB in each.
+const LOOK: u64 = 16 * 1024;
+
+/// A sender that is connected, or listens, and waits for the receiver's token.
+pub(crate) struct Sender {
+    seat: Seat,
+    token: Token,
+    message: usize,
+    work: Work,
+    payload: Payload,
+    deadline: Span,
+}
+
+impl Sender {
+    /// Connects or listens.
+    pub(crate) fn prepare(order: &Order, part: &TcpSend) -> Result<Self, TrafficError> {
+        let message = size::tcp(KIND, part.message)?;
+        let manner = Manner::sender(KIND, part.window)?;
+        Ok(Self {
+            payload: Payload::new(order.seed, message),
+            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline)?,
+            token: part.token,
+            message,
+            work: part.work,
+            deadline: order.deadline,
+        })
+    }
+
+    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let line = self.seat.meet(&self.token, &limit)?;
+        line.hear(&self.token, &limit)?;
+        line.send_waits(limit.left(now()))?;
+        let mut flow = Outflow { line: &line, payload: &self.payload, message: self.message, bytes: 0, messages: 0 };
+        flow.run(self.work, &limit)?;
+        line.finish_sending()?;
+        wait_for_close(&line, &limit)?;
+        let sent = Sent { bytes: Bytes::new(flow.bytes), messages: flow.messages, tcp: line.info()? };
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Sent(sent) })
+    }
+}
+
+impl Performance for Sender {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.seat.endpoint()
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}
+
+/// A stream on its way out.
+struct Outflow<'a> {
+    line: &'a Line,
+    payload: &'a Payload,
+    message: usize,
+    bytes: u64,
+    messages: u64,
+}
+
+impl Outflow<'_> {
+    /// Sends all of the work; the time of a [`Work::For`] starts here, where the receiver has said go.
+    fn run(&mut self, work: Work, limit: &Limit<'_>) -> Result<(), TrafficError> {
+        let (total, end) = match work {
+            Work::Bytes(total) => (total.count(), None),
+            Work::For(span) => (u64::MAX, Some(now() + span)),
+        };
+        while self.bytes < total {
+            self.burst(total.min(self.bytes.saturating_add(LOOK)), total, limit)?;
+            let now = now();
+            if end.is_some_and(|end: Time| now >= end) {
+                break;
+            }
+            limit.check_time(now, DOING, self.line.peer())?;
+        }
+        Ok(())
+    }
+
+    /// Sends messages until at least `target` bytes of the stream are out; only the last of `total` may be short.
+    fn burst(&mut self, target: u64, total: u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
+        let socket = self.line.socket();
+        while self.bytes < target {
+            let length = (total - self.bytes).min(self.message as u64) as usize;
+            match stream::send(socket, self.payload.at(self.bytes, length)) {
+                Ok(sent) => {
+                    self.bytes += sent as u64;
+                    self.messages += 1;
+                }
+                Err(error) => self.line.excuse(error, limit, DOING)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The receiver closes when it has read everything; it has nothing to say.
+fn wait_for_close(line: &Line, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    let mut nothing = [0; 1];
+    if line.read_exactly(&mut nothing, limit, "wait for the receiver to close")? {
+        return Err(TrafficError::Protocol { peer: line.peer(), what: "the receiver of a one-way stream sent data" });
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Whole activities against each other, and against peers that misbehave, over loopback.
+
+mod bad_peers;
+mod datagrams;
+mod requests;
+mod streams;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use btu_suite::activity::{Activity, Meeting, Order, Performance, Token};
+use btu_suite::record::Report;
+use btu_units::Span;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const TOKEN: Token = *b"sixteen byte key";
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn order(activity: Activity) -> Order {
+    Order { seed: 42, deadline: Span::from_seconds(20), activity }
+}
+
+fn hasty(activity: Activity) -> Order {
+    Order { deadline: Span::from_milliseconds(400), ..order(activity) }
+}
+
+fn prepare(order: &Order) -> Box<dyn Performance> {
+    crate::prepare(order).expect("can be prepared").expect("is traffic")
+}
+
+/// Performs both ends, the listener in a thread of its own.
+fn perform(
+    listener: impl FnOnce(Meeting) -> Activity,
+    caller: impl FnOnce(SocketAddr) -> Activity,
+) -> (Result<Report>, Result<Report>) {
+    let listener = prepare(&order(listener(Meeting::Listen(HERE))));
+    let endpoint = listener.endpoint().expect("a listener tells where");
+    let caller = prepare(&order(caller(endpoint)));
+    assert_eq!(caller.endpoint(), None);
+    let thread = thread::spawn(move || listener.perform(&NEVER));
+    let callers_report = caller.perform(&NEVER);
+    (thread.join().expect("performances do not panic"), callers_report)
+}
+
+macro_rules! outcome {
+    ($report:expr, $kind:ident) => {
+        match $report.expect("performed").outcome {
+            btu_suite::record::Outcome::$kind(outcome) => outcome,
+            other => panic!("not {}: {other:?}", stringify!($kind)),
+        }
+    };
+}
+pub(crate) use outcome;

@@ -1,0 +1,86 @@
+//! Paced streams between our own two ends.
+
+use btu_suite::activity::{Activity, Meeting, UdpReceive, UdpSend};
+use btu_suite::record::{DatagramsReceived, DatagramsSent};
+use btu_units::{BitRate, Bytes, Span};
+
+use super::{HERE, TOKEN, order, outcome, perform, prepare};
+
+fn sender(meeting: Meeting, message: u64, megabits: u64, milliseconds: u64) -> Activity {
+    Activity::UdpSend(UdpSend {
+        meeting,
+        token: TOKEN,
+        message: Bytes::new(message),
+        offered: BitRate::from_megabits_per_second(megabits),
+        duration: Span::from_milliseconds(milliseconds),
+    })
+}
+
+fn receiver(meeting: Meeting, message: u64, expected_datagrams: u64) -> Activity {
+    Activity::UdpReceive(UdpReceive { meeting, token: TOKEN, message: Bytes::new(message), expected_datagrams })
+}
+
+/// The loopback path loses nothing but what the receiver's buffer has no room for.
+fn assert_complete(sent: &DatagramsSent, received: &DatagramsReceived, message: u64) {
+    assert_eq!(received.datagrams + received.buffer_drops, sent.datagrams, "{sent:?} {received:?}");
+    assert_eq!((received.duplicates, received.reordered, received.wrong), (0, 0, 0));
+    assert_eq!(sent.lateness.count(), sent.datagrams + sent.refused);
+    assert_eq!(received.bytes.count(), received.datagrams * message);
+    assert!(received.farewell);
+}
+
+#[test]
+fn a_stream_has_the_rate_that_was_asked_for() {
+    // 10 Mb/s in datagrams of 1250 bytes: one each millisecond.
+    let (sent, received) =
+        perform(|meeting| sender(meeting, 1250, 10, 300), |peer| receiver(Meeting::Connect(peer), 1250, 300));
+    let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
+    assert_complete(&sent, &received, 1250);
+    assert_eq!(sent.datagrams + sent.refused, 300);
+    let span = received.span.milliseconds();
+    assert!((250.0..350.0).contains(&span), "{span} ms instead of 299");
+    assert!(received.progress.len() > 100);
+}
+
+#[test]
+fn a_fast_stream_of_small_datagrams_is_complete() {
+    let (received, sent) =
+        perform(|meeting| receiver(meeting, 40, 12_500), |peer| sender(Meeting::Connect(peer), 40, 40, 100));
+    let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
+    assert_complete(&sent, &received, 40);
+    assert_eq!(sent.datagrams + sent.refused, 12_500);
+}
+
+#[test]
+fn numbers_beyond_the_expected_are_wrong_and_not_counted() {
+    let (sent, received) =
+        perform(|meeting| sender(meeting, 1250, 10, 100), |peer| receiver(Meeting::Connect(peer), 1250, 60));
+    let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
+    assert_eq!(received.datagrams + received.wrong + received.buffer_drops, sent.datagrams);
+    assert_eq!(received.wrong, 40);
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_starts() {
+    let listen = Meeting::Listen(HERE);
+    for (activity, word) in [
+        (sender(listen, 39, 10, 100), "from 40 B"),
+        (sender(listen, 65_508, 10, 100), "to 65.5 kB"),
+        (sender(listen, 1250, 0, 100), "between datagrams"),
+        (receiver(listen, 39, 10), "from 40 B"),
+        (receiver(listen, 100, u64::MAX), "expected datagrams"),
+    ] {
+        let error = crate::prepare(&order(activity)).err().expect("refused").to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn a_receiver_whose_sender_falls_silent_says_so() {
+    let listener = prepare(&order(receiver(Meeting::Listen(HERE), 100, 10)));
+    let peer = super::bad_peers::udp_caller(listener.endpoint().unwrap());
+    let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
+    peer.recv(&mut [0; 64]).expect("a welcome");
+    let received = outcome!(thread.join().unwrap(), DatagramsReceived);
+    assert_eq!((received.datagrams, received.farewell, received.span), (0, false, Span::ZERO));
+}

@@ -1,0 +1,61 @@
+//! Request and response between our own two ends.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use btu_suite::activity::{Activity, Request, Respond, Transport};
+use btu_suite::record::{Outcome, Requested};
+use btu_units::{Bytes, Span};
+
+use super::{HERE, TOKEN, order, outcome, perform, prepare};
+
+fn exchange(transport: Transport, message: u64) -> (u64, Requested) {
+    let message = Bytes::new(message);
+    let (responded, requested) = perform(
+        |_| Activity::Respond(Respond { on: HERE, transport, token: TOKEN, message }),
+        |to| {
+            let duration = Span::from_milliseconds(100);
+            Activity::Request(Request { to, transport, token: TOKEN, message, duration })
+        },
+    );
+    let Outcome::Responded { answers } = responded.expect("performed").outcome else { panic!("not a responder") };
+    (answers, outcome!(requested, Requested))
+}
+
+#[test]
+fn every_request_is_answered_once_on_both_transports() {
+    for (transport, message) in [
+        (Transport::Tcp, 1),
+        (Transport::Tcp, 100),
+        (Transport::Tcp, 300_000),
+        (Transport::Udp, 32),
+        (Transport::Udp, 100),
+        (Transport::Udp, 8000),
+    ] {
+        let (answers, requested) = exchange(transport, message);
+        assert!(requested.requests > 10, "{transport:?} {message}: {requested:?}");
+        assert_eq!(requested.requests, requested.answers + requested.lost + requested.wrong);
+        assert_eq!((requested.wrong, requested.lost, requested.late), (0, 0, 0), "{transport:?} {message}");
+        assert_eq!((answers, requested.round_trip.count()), (requested.requests, requested.answers));
+        assert!(requested.round_trip.quantile(0.5).unwrap() > 1000);
+    }
+}
+
+#[test]
+fn a_udp_request_without_room_for_its_header_is_refused() {
+    let part = Respond { on: HERE, transport: Transport::Udp, token: TOKEN, message: Bytes::new(31) };
+    let error = crate::prepare(&order(Activity::Respond(part))).err().expect("refused").to_string();
+    assert!(error.contains("from 32 B"), "{error}");
+}
+
+#[test]
+fn a_responder_ends_in_order_when_told() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let part = Respond { on: HERE, transport, token: TOKEN, message: Bytes::new(100) };
+        let responder = prepare(&order(Activity::Respond(part)));
+        let began = Instant::now();
+        let report = responder.perform(&AtomicBool::new(true)).expect("stopped is in order");
+        assert_eq!(report.outcome, Outcome::Responded { answers: 0 });
+        assert!(began.elapsed() < Duration::from_secs(1));
+    }
+}

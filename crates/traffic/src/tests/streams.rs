@@ -1,0 +1,119 @@
+//! Bulk TCP streams between our own two ends.
+
+use btu_suite::activity::{Activity, Meeting, TcpReceive, TcpSend, Work};
+use btu_suite::record::{Received, Sent};
+use btu_units::{Bytes, Span};
+
+use super::{TOKEN, order, outcome, perform, prepare};
+
+fn sender(meeting: Meeting, message: u64, work: Work, window: Option<Bytes>) -> Activity {
+    Activity::TcpSend(TcpSend { meeting, token: TOKEN, message: Bytes::new(message), work, window })
+}
+
+fn receiver(meeting: Meeting, message: u64, window: Option<Bytes>) -> Activity {
+    Activity::TcpReceive(TcpReceive { meeting, token: TOKEN, message: Bytes::new(message), window })
+}
+
+fn stream(message: u64, work: Work, window: Option<Bytes>) -> (Sent, Received) {
+    let (received, sent) = perform(
+        |meeting| receiver(meeting, message, window),
+        |peer| sender(Meeting::Connect(peer), message, work, window),
+    );
+    (outcome!(sent, Sent), outcome!(received, Received))
+}
+
+#[test]
+fn the_books_balance_at_every_message_size() {
+    for message in [1, 100, 1024, 1250, 4096, 65_536, 1_000_000] {
+        let total = 1_234_567.min(message * 20_001 / 2);
+        let (sent, received) = stream(message, Work::Bytes(Bytes::new(total)), None);
+        assert_eq!((sent.bytes.count(), received.bytes.count()), (total, total), "{message}");
+        assert_eq!(sent.messages, total.div_ceil(message), "one system call per message of {message}");
+        assert!(received.messages >= total.div_ceil(message));
+        assert!(received.samples_checked >= 1);
+        assert_eq!(received.samples_wrong, 0);
+        assert!(received.first_byte <= received.last_byte && received.last_byte > Span::ZERO);
+        assert_eq!(received.progress.last(), Some(&(received.last_byte.nanoseconds(), total)));
+        // The token of the caller and the one of the receiver are the only bytes beside the stream.
+        assert_eq!(sent.tcp.bytes_sent - sent.tcp.bytes_retransmitted, total + 16);
+        assert!(received.tcp.bytes_received >= total + 16);
+    }
+}
+
+#[test]
+fn data_flows_to_the_caller_too() {
+    let work = Work::Bytes(Bytes::new(1_000_001));
+    let (sent, received) =
+        perform(|meeting| sender(meeting, 100, work, None), |peer| receiver(Meeting::Connect(peer), 100, None));
+    assert_eq!(outcome!(sent, Sent).messages, 10_001);
+    assert_eq!(outcome!(received, Received).bytes.count(), 1_000_001);
+}
+
+#[test]
+fn nothing_at_all_can_be_sent() {
+    let (sent, received) = stream(100, Work::Bytes(Bytes::ZERO), None);
+    assert_eq!((sent.messages, received.messages, received.bytes), (0, 0, Bytes::ZERO));
+}
+
+#[test]
+fn work_by_time_ends_with_its_time() {
+    let span = Span::from_milliseconds(300);
+    for message in [100, 65_536] {
+        let (sent, received) = stream(message, Work::For(span), None);
+        assert_eq!(sent.bytes, received.bytes);
+        assert_eq!(sent.bytes.count() % message, 0, "only a fixed volume ends with a short message");
+        // From the receiver's start to its last byte: a little before the sender's start, a little after its end.
+        assert!(received.last_byte >= Span::from_milliseconds(250), "{}", received.last_byte);
+        assert!(received.last_byte <= Span::from_milliseconds(1300), "{}", received.last_byte);
+        assert!(received.progress.len() > 10);
+    }
+}
+
+#[test]
+fn a_window_is_never_exceeded() {
+    let window = Bytes::new(4096);
+    let (sent, received) = stream(1024, Work::Bytes(Bytes::new(300_000)), Some(window));
+    assert_eq!(received.bytes.count(), 300_000);
+    assert!(u64::from(sent.tcp.peer_window_bytes) <= window.count(), "{:?}", sent.tcp);
+    let (free, _) = stream(1024, Work::Bytes(Bytes::new(300_000)), None);
+    assert!(u64::from(free.tcp.peer_window_bytes) > window.count());
+}
+
+#[test]
+fn another_seed_is_seen_in_the_samples() {
+    let listener = prepare(&order(receiver(Meeting::Listen(super::HERE), 4096, None)));
+    let peer = listener.endpoint().unwrap();
+    let mut other = order(sender(Meeting::Connect(peer), 4096, Work::Bytes(Bytes::new(1 << 20)), None));
+    other.seed += 1;
+    let caller = prepare(&other);
+    let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
+    caller.perform(&super::NEVER).unwrap();
+    let received = outcome!(thread.join().unwrap(), Received);
+    assert_eq!(received.samples_wrong, received.samples_checked);
+    assert!(received.samples_wrong >= 10);
+}
+
+#[test]
+fn cpu_time_is_the_performers_own() {
+    let (received, sent) = perform(
+        |meeting| receiver(meeting, 100, None),
+        |peer| sender(Meeting::Connect(peer), 100, Work::For(Span::from_milliseconds(300)), None),
+    );
+    let (received, sent) = (received.unwrap(), sent.unwrap());
+    let total = |report: &btu_suite::record::Report| report.cpu.user + report.cpu.system;
+    assert!(total(&sent) > Span::from_milliseconds(20), "{:?}", sent.cpu);
+    assert!(total(&sent) <= sent.duration() + Span::from_milliseconds(20));
+    assert!(total(&received) <= received.duration() + Span::from_milliseconds(20));
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused_before_anything_starts() {
+    for message in [0, 1 << 40] {
+        let activity = receiver(Meeting::Listen(super::HERE), message, None);
+        let error = crate::prepare(&order(activity)).err().expect("refused").to_string();
+        assert!(error.contains("choose a size"), "{error}");
+    }
+    let activity = receiver(Meeting::Listen(super::HERE), 100, Some(Bytes::new(1 << 40)));
+    assert!(crate::prepare(&order(activity)).err().expect("refused").to_string().contains("window"));
+    assert!(crate::prepare(&order(Activity::Null)).unwrap().is_none());
+}

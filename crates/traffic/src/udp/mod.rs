@@ -1,0 +1,13 @@
+//! UDP: a paced stream in both roles, and request and response.
+
+mod header;
+mod pace;
+mod post;
+pub(crate) mod receive;
+pub(crate) mod request;
+pub(crate) mod respond;
+mod seen;
+pub(crate) mod send;
+
+#[cfg(test)]
+pub(crate) use header::{Header, Kind};

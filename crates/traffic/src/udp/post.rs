@@ -1,0 +1,244 @@
+//! A UDP socket with its flow's token: how two ends find each other, and how they part.
+//!
+//! The caller says `Hello` every 20 ms until it hears anything of its flow; the listener, which cannot know the caller's
+//! port before, takes the first `Hello` with the right token, connects its socket to where it came from (from then on
+//! the kernel drops what others send) and says `Welcome`. Who is done says `Farewell`, up to 25 times 20 ms apart,
+//! until it hears `Goodbye` or that nobody listens any more.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use btu_suite::activity::{Meeting, Token};
+use btu_units::Span;
+use socket2::SockRef;
+
+use super::header::{HEADER, Header, Kind};
+use crate::clock::{Limit, TICK, now};
+use crate::error::TrafficError;
+use crate::sys::option;
+
+/// Between two greetings, and two farewells.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Most farewells: 25 lost in a row happen once in 10^17 times even where every fifth datagram is lost.
+const FAREWELLS: u32 = 25;
+
+/// Receive buffer asked for, so that a receiver which is not scheduled for a while loses nothing; the kernel gives
+/// at most `net.core.rmem_max`.
+const ROOM: usize = 4 << 20;
+
+/// A socket that knows where it is, and, when it is the caller's, whom it will call.
+pub(crate) struct Post {
+    socket: UdpSocket,
+    token: Token,
+    callee: Option<SocketAddr>,
+    local: SocketAddr,
+}
+
+impl Post {
+    /// Binds, and for a caller fixes the peer; nothing is sent yet.
+    pub(crate) fn prepare(meeting: &Meeting, token: Token) -> Result<Self, TrafficError> {
+        let (address, callee) = match *meeting {
+            Meeting::Listen(address) => (SocketAddr::new(address, 0), None),
+            Meeting::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Meeting::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
+        };
+        let socket = bind(address).map_err(|source| TrafficError::Listen { address, source })?;
+        if let Some(peer) = callee {
+            socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
+        }
+        let local = socket.local_addr().map_err(TrafficError::socket("read the own address", address))?;
+        Ok(Self { socket, token, callee, local })
+    }
+
+    /// Where a caller can reach it; `None` when it is the caller.
+    pub(crate) fn endpoint(&self) -> Option<SocketAddr> {
+        self.callee.is_none().then_some(self.local)
+    }
+
+    /// Finds the peer; what it says after the greeting is left in the socket.
+    pub(crate) fn meet(self, limit: &Limit<'_>) -> Result<Exchange, TrafficError> {
+        match self.callee {
+            Some(peer) => Exchange { socket: self.socket, token: self.token, peer }.call(limit),
+            None => self.listen(limit),
+        }
+    }
+
+    fn listen(self, limit: &Limit<'_>) -> Result<Exchange, TrafficError> {
+        let mut room = [0; HEADER + 1];
+        loop {
+            limit.check(now(), "wait for the peer's greeting", self.local)?;
+            match self.socket.recv_from(&mut room) {
+                Ok((length, peer)) if is_greeting(&room[..length], &self.token) => {
+                    self.socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
+                    let exchange = Exchange { socket: self.socket, token: self.token, peer };
+                    exchange.say(Kind::Welcome, 0)?;
+                    return Ok(exchange);
+                }
+                Ok(_) => {}
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(TrafficError::socket("wait for the peer's greeting", self.local)(error)),
+            }
+        }
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(address)?;
+    SockRef::from(&socket).set_recv_buffer_size(ROOM)?;
+    socket.set_read_timeout(Some(TICK))?;
+    Ok(socket)
+}
+
+fn is_greeting(datagram: &[u8], token: &Token) -> bool {
+    Header::decode(datagram) == Some((Header { kind: Kind::Hello, token: *token, number: 0 }, &[]))
+}
+
+/// A time-out or a signal: nothing has happened.
+pub(crate) fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// Two ends that have found each other; only what the peer sends is heard.
+pub(crate) struct Exchange {
+    socket: UdpSocket,
+    token: Token,
+    peer: SocketAddr,
+}
+
+impl Exchange {
+    fn call(self, limit: &Limit<'_>) -> Result<Self, TrafficError> {
+        self.wait_at_most(AGAIN)?;
+        loop {
+            limit.check(now(), "greet the peer", self.peer)?;
+            self.say(Kind::Hello, 0)?;
+            if self.hears_the_flow()? {
+                break;
+            }
+        }
+        self.wait_at_most(TICK)?;
+        Ok(self)
+    }
+
+    /// Waits until something of this flow is there; a welcome is taken, the flow's data is left for its reader.
+    fn hears_the_flow(&self) -> Result<bool, TrafficError> {
+        let until = now() + AGAIN.into();
+        let mut room = [0; HEADER];
+        while now() < until {
+            match self.socket.peek(&mut room) {
+                Ok(length) => {
+                    let kind = self.header(&room[..length]).map(|(header, _)| header.kind);
+                    if kind == Some(Kind::Data) {
+                        return Ok(true);
+                    }
+                    self.socket.recv(&mut room).map_err(TrafficError::socket("read a datagram", self.peer))?;
+                    if kind == Some(Kind::Welcome) {
+                        return Ok(true);
+                    }
+                }
+                Err(error) if is_pause(&error) => break,
+                Err(error) => return Err(TrafficError::socket("greet", self.peer)(error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The flow's token.
+    pub(crate) fn token(&self) -> Token {
+        self.token
+    }
+
+    /// For system calls.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Sends one datagram.
+    pub(crate) fn send(&self, datagram: &[u8]) -> io::Result<usize> {
+        self.socket.send(datagram)
+    }
+
+    /// Receives one datagram; longer ones than `room` are cut.
+    pub(crate) fn receive(&self, room: &mut [u8]) -> io::Result<usize> {
+        self.socket.recv(room)
+    }
+
+    /// The header and payload of a datagram of this flow.
+    pub(crate) fn header<'a>(&self, datagram: &'a [u8]) -> Option<(Header, &'a [u8])> {
+        Header::decode(datagram).filter(|(header, _)| header.token == self.token)
+    }
+
+    /// Sets how long a receiving call waits.
+    pub(crate) fn wait_at_most(&self, longest: Duration) -> Result<(), TrafficError> {
+        self.socket.set_read_timeout(Some(longest)).map_err(TrafficError::socket("set SO_RCVTIMEO", self.peer))
+    }
+
+    /// Datagrams the kernel dropped because this socket's buffer was full.
+    pub(crate) fn drops(&self) -> Result<u32, TrafficError> {
+        option::drops(&self.socket).map_err(TrafficError::socket("read SO_MEMINFO", self.peer))
+    }
+
+    /// Says a word without payload. That the peer is gone or the path full is no error here: words are repeated.
+    pub(crate) fn say(&self, kind: Kind, number: u64) -> Result<(), TrafficError> {
+        match self.socket.send(&Header { kind, token: self.token, number }.encode()) {
+            Ok(_) => Ok(()),
+            Err(error) if is_pause(&error) || error.raw_os_error() == Some(libc::ENOBUFS) => Ok(()),
+            Err(error) => Err(TrafficError::socket("send a datagram", self.peer)(error)),
+        }
+    }
+
+    /// Says farewell until the peer has heard it, is gone, or half a second is over.
+    pub(crate) fn part(&self, datagrams: u64) -> Result<(), TrafficError> {
+        self.wait_at_most(AGAIN)?;
+        for _ in 0..FAREWELLS {
+            match self.say(Kind::Farewell, datagrams).and_then(|()| self.hears_goodbye()) {
+                Ok(false) => {}
+                Ok(true) => break,
+                Err(TrafficError::Socket { source, .. }) if source.kind() == ErrorKind::ConnectionRefused => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn hears_goodbye(&self) -> Result<bool, TrafficError> {
+        let until = now() + Span::from(AGAIN);
+        let mut room = [0; HEADER];
+        while now() < until {
+            match self.socket.recv(&mut room) {
+                Ok(length) => {
+                    if self.header(&room[..length]).is_some_and(|(header, _)| header.kind == Kind::Goodbye) {
+                        return Ok(true);
+                    }
+                }
+                Err(error) if is_pause(&error) => break,
+                Err(error) => return Err(TrafficError::socket("wait for goodbye", self.peer)(error)),
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn only_a_greeting_with_the_token_is_one(garbage in prop::collection::vec(any::<u8>(), 0..40), token in any::<Token>()) {
+            let greeting = Header { kind: Kind::Hello, token, number: 0 }.encode();
+            prop_assert!(is_greeting(&greeting, &token));
+            prop_assert_eq!(is_greeting(&garbage, &token), garbage == greeting);
+            let welcome = Header { kind: Kind::Welcome, token, number: 0 }.encode();
+            prop_assert!(!is_greeting(&welcome, &token));
+        }
+    }
+}

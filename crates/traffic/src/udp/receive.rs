@@ -1,0 +1,229 @@
+//! The receiving half of a paced stream: every datagram is checked, numbered off, and counted once.
+//!
+//! Times are those at which the application had the datagram in hand; datagrams read together share one.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{Order, Performance, UdpReceive};
+use btu_suite::record::{DatagramsReceived, Outcome, Report};
+use btu_units::{Bytes, Span, Time};
+
+use super::header::{HEADER, Header, Kind};
+use super::post::{Exchange, Post, is_pause};
+use super::seen::{Arrival, Seen};
+use super::send::LEAST;
+use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::error::TrafficError;
+use crate::payload::Payload;
+use crate::progress::Progress;
+use crate::size;
+use crate::sys::batch::Incoming;
+
+const KIND: &str = "udp-receive";
+const DOING: &str = "receive the datagrams";
+
+/// Most datagrams whose arrival is recorded: 2^31 bits are 256 MiB.
+const MOST: u64 = 1 << 31;
+
+/// The stream is over when nothing of it has come for so long.
+const SILENCE: Span = Span::from_milliseconds(500);
+
+/// After the farewell: how long nothing may come before no straggler is expected any more, and the longest wait in all.
+const QUIET: Span = Span::from_milliseconds(30);
+const DRAIN: Span = Span::from_milliseconds(200);
+
+/// A receiver that knows its peer, or waits to be called.
+pub(crate) struct Receiver {
+    post: Post,
+    message: usize,
+    seen: Seen,
+    payload: Payload,
+    room: Incoming,
+    progress: Progress,
+    deadline: Span,
+}
+
+impl Receiver {
+    /// Binds; the greeting follows on `go`.
+    pub(crate) fn prepare(order: &Order, part: &UdpReceive) -> Result<Self, TrafficError> {
+        let message = size::udp(KIND, part.message, LEAST)?;
+        if part.expected_datagrams > MOST {
+            let what =
+                format!("{} expected datagrams are more than the {MOST} that can be recorded", part.expected_datagrams);
+            return Err(TrafficError::Order { activity: KIND, what });
+        }
+        Ok(Self {
+            post: Post::prepare(&part.meeting, part.token)?,
+            message,
+            seen: Seen::new(part.expected_datagrams),
+            payload: Payload::new(order.seed, message - HEADER),
+            room: Incoming::new(message),
+            progress: Progress::new(),
+            deadline: order.deadline,
+        })
+    }
+
+    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let exchange = self.post.meet(&limit)?;
+        exchange.wait_at_most(std::time::Duration::from_millis(10))?;
+        let drops_before = exchange.drops()?;
+        let stream = Inflow {
+            exchange: &exchange,
+            payload: &self.payload,
+            message: self.message,
+            seen: self.seen,
+            counts: Counts::default(),
+            first: None,
+            last: now(),
+            farewell: None,
+            progress: self.progress,
+        };
+        let mut received = stream.run(&mut self.room, &limit)?;
+        received.buffer_drops = u64::from(exchange.drops()?.wrapping_sub(drops_before));
+        let outcome = Outcome::DatagramsReceived(received);
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome })
+    }
+}
+
+impl Performance for Receiver {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.post.endpoint()
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    datagrams: u64,
+    duplicates: u64,
+    reordered: u64,
+    wrong: u64,
+}
+
+/// The sender's farewell: when it came, and how many datagrams it told of.
+#[derive(Clone, Copy)]
+struct Farewell {
+    at: Time,
+    sent: u64,
+}
+
+/// A stream on its way in.
+struct Inflow<'a> {
+    exchange: &'a Exchange,
+    payload: &'a Payload,
+    message: usize,
+    seen: Seen,
+    counts: Counts,
+    first: Option<Time>,
+    /// When the last datagram of the stream came, or, before the first, when the greeting was over.
+    last: Time,
+    farewell: Option<Farewell>,
+    progress: Progress,
+}
+
+impl Inflow<'_> {
+    /// Receives until the stream is over.
+    fn run(mut self, room: &mut Incoming, limit: &Limit<'_>) -> Result<DatagramsReceived, TrafficError> {
+        loop {
+            match room.receive(self.exchange.socket()) {
+                Ok(count) => {
+                    let now = now();
+                    for index in 0..count {
+                        self.take(room.datagram(index), now)?;
+                    }
+                    if let Some(first) = self.first {
+                        self.progress.note(now.since(first), self.bytes());
+                    }
+                }
+                Err(error) if is_pause(&error) => {}
+                // The sender is gone and our goodbye to it came back: what it sent has been read.
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => break,
+                Err(error) => return Err(TrafficError::socket(DOING, self.exchange.peer())(error)),
+            }
+            let now = now();
+            if limit.stopped() || self.is_over(now) {
+                break;
+            }
+            limit.check_time(now, DOING, self.exchange.peer())?;
+        }
+        Ok(self.account())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.counts.datagrams * self.message as u64
+    }
+
+    fn take(&mut self, datagram: &[u8], now: Time) -> Result<(), TrafficError> {
+        match self.exchange.header(datagram) {
+            Some((header, body)) if header.kind == Kind::Data => self.count(header, body, now),
+            Some((Header { kind: Kind::Farewell, number, .. }, [])) => {
+                self.farewell.get_or_insert(Farewell { at: now, sent: number });
+                return self.exchange.say(Kind::Goodbye, 0);
+            }
+            // Our welcome was lost, or the caller's greeting came twice.
+            Some((Header { kind: Kind::Hello, .. }, [])) => return self.exchange.say(Kind::Welcome, 0),
+            Some((Header { kind: Kind::Welcome, .. }, [])) => {}
+            _ => self.counts.wrong += 1,
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, header: Header, body: &[u8], now: Time) {
+        if !self.is_right(header.number, body) {
+            self.counts.wrong += 1;
+            return;
+        }
+        match self.seen.note(header.number) {
+            Arrival::Impossible => self.counts.wrong += 1,
+            Arrival::Duplicate => self.counts.duplicates += 1,
+            Arrival::InOrder => self.counts.datagrams += 1,
+            Arrival::Reordered => {
+                self.counts.datagrams += 1;
+                self.counts.reordered += 1;
+            }
+        }
+        self.first.get_or_insert(now);
+        self.last = now;
+    }
+
+    fn is_right(&self, number: u64, body: &[u8]) -> bool {
+        body.len() + HEADER == self.message
+            && self.seen.expects(number)
+            && self.payload.sample_is_right(number * body.len() as u64, body)
+    }
+
+    /// Everything has come, or nothing has for a while.
+    fn is_over(&self, now: Time) -> bool {
+        let quiet = now.since(self.last);
+        match self.farewell {
+            None => quiet >= SILENCE,
+            Some(farewell) => {
+                let waited = now.since(farewell.at);
+                self.counts.datagrams >= farewell.sent || waited >= DRAIN || (waited >= QUIET && quiet >= QUIET)
+            }
+        }
+    }
+
+    fn account(self) -> DatagramsReceived {
+        let bytes = self.bytes();
+        let span = self.last.since(self.first.unwrap_or(self.last));
+        DatagramsReceived {
+            datagrams: self.counts.datagrams,
+            bytes: Bytes::new(bytes),
+            duplicates: self.counts.duplicates,
+            reordered: self.counts.reordered,
+            wrong: self.counts.wrong,
+            buffer_drops: 0,
+            span,
+            farewell: self.farewell.is_some(),
+            progress: self.progress.finish(span, bytes),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The side that answers, over UDP: it sends every request back, until the requester says farewell.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{Meeting, Order, Performance, Respond};
+use btu_suite::record::{Outcome, Report};
+use btu_units::Span;
+
+use super::header::{HEADER, Header, Kind};
+use super::post::{Exchange, Post, is_pause};
+use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::error::TrafficError;
+use crate::size;
+
+const KIND: &str = "respond over UDP";
+const DOING: &str = "answer requests";
+
+/// A responder that waits to be called.
+pub(crate) struct Responder {
+    post: Post,
+    room: Vec<u8>,
+    deadline: Span,
+}
+
+impl Responder {
+    /// Binds.
+    pub(crate) fn prepare(order: &Order, part: &Respond) -> Result<Self, TrafficError> {
+        let message = size::udp(KIND, part.message, HEADER)?;
+        let post = Post::prepare(&Meeting::Listen(part.on), part.token)?;
+        Ok(Self { post, room: vec![0; message + 1], deadline: order.deadline })
+    }
+
+    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let mut answers = 0;
+        let served =
+            self.post.meet(&limit).and_then(|exchange| answer_all(&exchange, &mut self.room, &mut answers, &limit));
+        match served {
+            // To be stopped is how a server ends in order.
+            Ok(()) | Err(TrafficError::Stopped { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Responded { answers } })
+    }
+}
+
+impl Performance for Responder {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.post.endpoint()
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}
+
+/// Answers until the farewell, or until nobody listens any more.
+fn answer_all(exchange: &Exchange, room: &mut [u8], answers: &mut u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    let message = room.len() - 1;
+    let mut heard: u64 = 0;
+    loop {
+        match exchange.receive(room) {
+            Ok(length) => {
+                heard += 1;
+                match reply(exchange, &mut room[..length], message)? {
+                    Reply::Answer => *answers += u64::from(answer(exchange, &room[..length])?),
+                    Reply::Nothing => {}
+                    Reply::End => return Ok(()),
+                }
+                if heard.is_multiple_of(1024) {
+                    limit.check(now(), DOING, exchange.peer())?;
+                }
+            }
+            Err(error) if is_pause(&error) => limit.check(now(), DOING, exchange.peer())?,
+            // The requester is gone without a farewell that reached us: there is nobody left to answer.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(()),
+            Err(error) => return Err(TrafficError::socket(DOING, exchange.peer())(error)),
+        }
+    }
+}
+
+/// What a datagram is worth.
+enum Reply {
+    /// It has been turned into its answer.
+    Answer,
+    /// Nothing.
+    Nothing,
+    /// It was the farewell.
+    End,
+}
+
+/// Turns a request into its answer; greetings and farewells are answered here and now, all else is passed over.
+fn reply(exchange: &Exchange, datagram: &mut [u8], message: usize) -> Result<Reply, TrafficError> {
+    let Some((header, payload)) = exchange.header(datagram) else { return Ok(Reply::Nothing) };
+    match (header.kind, payload.len()) {
+        (Kind::Request, length) if length + HEADER == message => {
+            datagram[..HEADER].copy_from_slice(&Header { kind: Kind::Answer, ..header }.encode());
+            Ok(Reply::Answer)
+        }
+        (Kind::Hello, 0) => exchange.say(Kind::Welcome, 0).map(|()| Reply::Nothing),
+        (Kind::Farewell, 0) => exchange.say(Kind::Goodbye, 0).map(|()| Reply::End),
+        _ => Ok(Reply::Nothing),
+    }
+}
+
+/// Sends an answer; false when the kernel had no room for it, which the requester sees as a loss.
+fn answer(exchange: &Exchange, datagram: &[u8]) -> Result<bool, TrafficError> {
+    match exchange.send(datagram) {
+        Ok(_) => Ok(true),
+        Err(error) if has_no_room(&error) => Ok(false),
+        Err(error) => Err(TrafficError::socket(DOING, exchange.peer())(error)),
+    }
+}
+
+fn has_no_room(error: &io::Error) -> bool {
+    is_pause(error) || error.raw_os_error() == Some(libc::ENOBUFS)
+}

@@ -1,0 +1,87 @@
+//! Which datagrams of a stream have come: one bit each, made before the start.
+
+/// What a datagram's number tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It had not come before, and none with a higher number had.
+    InOrder,
+    /// It had not come before, but one with a higher number had: type-P-reordered (RFC 4737, section 3.3).
+    Reordered,
+    /// It had come before.
+    Duplicate,
+    /// No datagram of that number can have been sent.
+    Impossible,
+}
+
+/// The numbers that have come.
+pub(crate) struct Seen {
+    bits: Vec<u64>,
+    expected: u64,
+    /// `NextExp` of RFC 4737: one more than the highest number so far.
+    next: u64,
+}
+
+impl Seen {
+    /// Room for the numbers 0 to `expected` - 1.
+    pub(crate) fn new(expected: u64) -> Self {
+        Self { bits: vec![0; expected.div_ceil(64) as usize], expected, next: 0 }
+    }
+
+    /// Whether a datagram of that number can have been sent.
+    pub(crate) fn expects(&self, number: u64) -> bool {
+        number < self.expected
+    }
+
+    /// Notes that `number` has come.
+    #[inline]
+    pub(crate) fn note(&mut self, number: u64) -> Arrival {
+        if !self.expects(number) {
+            return Arrival::Impossible;
+        }
+        let (word, bit) = (&mut self.bits[(number / 64) as usize], 1 << (number % 64));
+        if *word & bit != 0 {
+            return Arrival::Duplicate;
+        }
+        *word |= bit;
+        if number < self.next {
+            return Arrival::Reordered;
+        }
+        self.next = number + 1;
+        Arrival::InOrder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_example_of_rfc_4737() {
+        // Section 9: packets 1 2 3 7 8 9 10 4 5 6 11; the late 4, 5 and 6 are reordered.
+        let mut seen = Seen::new(12);
+        let arrivals = [1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11].map(|number| seen.note(number));
+        let reordered: Vec<_> = (0..11).filter(|&index| arrivals[index] == Arrival::Reordered).collect();
+        assert_eq!(reordered, [7, 8, 9]);
+        assert_eq!(seen.note(4), Arrival::Duplicate);
+        assert_eq!(seen.note(12), Arrival::Impossible);
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_set(expected in 0u64..200, numbers in prop::collection::vec(prop_oneof![0u64..220, any::<u64>()], 0..300)) {
+            let (mut seen, mut set) = (Seen::new(expected), BTreeSet::new());
+            for number in numbers {
+                let highest = set.last().copied();
+                let wanted = match number {
+                    _ if number >= expected => Arrival::Impossible,
+                    _ if !set.insert(number) => Arrival::Duplicate,
+                    _ if highest.is_some_and(|highest| number < highest) => Arrival::Reordered,
+                    _ => Arrival::InOrder,
+                };
+                prop_assert_eq!(seen.note(number), wanted);
+            }
+        }
+    }
+}

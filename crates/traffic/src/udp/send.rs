@@ -1,0 +1,166 @@
+//! The sending half of a paced stream: an absolute schedule, late datagrams caught up in batches, lateness recorded.
+
+use std::error::Error;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_stats::Histogram;
+use btu_suite::activity::{Order, Performance, UdpSend};
+use btu_suite::record::{DatagramsSent, Outcome, Report};
+use btu_units::{BitRate, Bytes, Serializer, Span, Time};
+
+use super::header::{HEADER, Header, Kind};
+use super::pace::{PreciseTimers, Schedule, wait_until};
+use super::post::{Exchange, Post, is_pause};
+use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::error::TrafficError;
+use crate::payload::Payload;
+use crate::size;
+use crate::sys::batch::{BATCH, Outgoing};
+
+const KIND: &str = "udp-send";
+const DOING: &str = "send the datagrams";
+
+/// Header and eight bytes of payload.
+pub(crate) const LEAST: usize = HEADER + 8;
+
+/// Widest gap between two datagrams: half of the silence after which the receiver thinks the stream over.
+const WIDEST_GAP: Span = Span::from_milliseconds(250);
+
+/// A sender that knows its peer, or waits to be called.
+pub(crate) struct Sender {
+    post: Post,
+    message: usize,
+    offered: BitRate,
+    duration: Span,
+    payload: Payload,
+    lateness: Histogram,
+    deadline: Span,
+}
+
+impl Sender {
+    /// Binds; the greeting follows on `go`.
+    pub(crate) fn prepare(order: &Order, part: &UdpSend) -> Result<Self, TrafficError> {
+        let message = size::udp(KIND, part.message, LEAST)?;
+        let gap = Serializer::new(part.offered).transmit(part.message);
+        if gap > WIDEST_GAP && (gap < part.duration || part.offered.bits_per_second() == 0) {
+            let what = format!(
+                "{} of {} leaves {gap} between datagrams; {WIDEST_GAP} is the most",
+                part.offered, part.message
+            );
+            return Err(TrafficError::Order { activity: KIND, what });
+        }
+        Ok(Self {
+            post: Post::prepare(&part.meeting, part.token)?,
+            message,
+            offered: part.offered,
+            duration: part.duration,
+            payload: Payload::new(order.seed, message - HEADER),
+            lateness: Histogram::new(),
+            deadline: order.deadline,
+        })
+    }
+
+    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let exchange = self.post.meet(&limit)?;
+        let size = Bytes::new(self.message as u64);
+        let mut stream = Outflow {
+            exchange: &exchange,
+            payload: &self.payload,
+            body: self.message - HEADER,
+            heads: [[0; HEADER]; BATCH],
+            number: 0,
+            accepted: 0,
+            refused: 0,
+            lateness: self.lateness,
+        };
+        stream.run(Schedule::new(now(), self.offered, size, self.duration), &limit)?;
+        exchange.part(stream.accepted)?;
+        let sent = DatagramsSent {
+            datagrams: stream.accepted,
+            bytes: size * stream.accepted,
+            refused: stream.refused,
+            offered: self.offered,
+            lateness: stream.lateness,
+        };
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::DatagramsSent(sent) })
+    }
+}
+
+impl Performance for Sender {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.post.endpoint()
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}
+
+/// A stream on its way out.
+struct Outflow<'a> {
+    exchange: &'a Exchange,
+    payload: &'a Payload,
+    body: usize,
+    heads: [[u8; HEADER]; BATCH],
+    /// The next datagram's place in the schedule; a refused datagram keeps its number, which then never arrives.
+    number: u64,
+    accepted: u64,
+    refused: u64,
+    lateness: Histogram,
+}
+
+impl Outflow<'_> {
+    fn run(&mut self, mut schedule: Schedule, limit: &Limit<'_>) -> Result<(), TrafficError> {
+        let _timers = PreciseTimers::hold();
+        while let Some(due) = schedule.next() {
+            let now = wait_until(due);
+            limit.check(now, DOING, self.exchange.peer())?;
+            let count = self.gather(&mut schedule, now);
+            self.send(count)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the headers of all that is due by `now`, as many as a batch holds, and records their lateness.
+    fn gather(&mut self, schedule: &mut Schedule, now: Time) -> usize {
+        let token = self.exchange.token();
+        let mut count = 0;
+        while let Some(due) = schedule.next().filter(|&due| due <= now && count < BATCH) {
+            let header = Header { kind: Kind::Data, token, number: self.number + count as u64 };
+            self.heads[count] = header.encode();
+            self.lateness.record(now.since(due).nanoseconds());
+            schedule.advance();
+            count += 1;
+        }
+        count
+    }
+
+    /// Sends the first `count` of the headers with their payload; each is accepted or refused, none is tried twice.
+    fn send(&mut self, count: usize) -> Result<(), TrafficError> {
+        let mut done = 0;
+        while done < count {
+            let mut batch = Outgoing::new();
+            for (head, number) in self.heads[done..count].iter().zip(self.number + done as u64..) {
+                batch.push(head, self.payload.at(number * self.body as u64, self.body));
+            }
+            match batch.send(self.exchange.socket()) {
+                Ok(taken) => {
+                    self.accepted += taken as u64;
+                    done += taken;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_pause(&error) || error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.refused += 1;
+                    done += 1;
+                }
+                Err(error) => return Err(TrafficError::socket(DOING, self.exchange.peer())(error)),
+            }
+        }
+        self.number += count as u64;
+        Ok(())
+    }
+}
