@@ -4,3 +4,4 @@
 
 pub mod house;
 pub mod offload;
+pub mod port;

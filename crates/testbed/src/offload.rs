@@ -69,19 +69,19 @@ impl<'a> Device<'a> {
         let refused = self.call(set, 0).err();
         match self.call(read, 0) {
             Ok(0) => Ok(()),
-            Ok(_) => Err(self.explain(what, "off", refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))),
-            Err(error) => Err(self.explain(what, "off", refused.unwrap_or(error))),
+            Ok(_) => Err(self.explain(what, "off", &refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))),
+            Err(error) => Err(self.explain(what, "off", &refused.unwrap_or(error))),
         }
     }
 
     fn try_switch_on(&self, &(what, set, _): &Switch) -> io::Result<()> {
         match self.call(set, 1) {
-            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => Err(self.explain(what, "on", error)),
+            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => Err(self.explain(what, "on", &error)),
             _ => Ok(()),
         }
     }
 
-    fn explain(&self, what: &str, state: &str, error: io::Error) -> io::Error {
+    fn explain(&self, what: &str, state: &str, error: &io::Error) -> io::Error {
         let why = format!("switching {what} {state} on interface {}: {error}", self.name);
         io::Error::new(error.kind(), why)
     }
@@ -93,7 +93,7 @@ impl<'a> Device<'a> {
         // SAFETY: all-zero is a valid `ifreq`: integers, byte arrays and null pointers.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         for (to, from) in request.ifr_name.iter_mut().zip(self.name.bytes()) {
-            *to = from as libc::c_char;
+            *to = from.cast_signed() as libc::c_char;
         }
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
         // SAFETY: `request` and the value it points to live across the call, which writes at most one `Value`.

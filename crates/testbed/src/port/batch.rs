@@ -1,0 +1,188 @@
+//! Many frames with one system call: `recvmmsg` and `sendmmsg`, without allocation.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use btu_units::Time;
+
+use super::clock::Instants;
+use super::{BATCH, Buffers};
+
+/// Room for one `SCM_TIMESTAMPNS` message, aligned as control messages have to be.
+type Control = [u64; 8];
+
+/// Message headers that are used again and again, and the buffers that wait to be filled.
+///
+/// All pointers in here are written anew before each system call, from borrows that last across it.
+pub(super) struct Batch {
+    headers: Box<[libc::mmsghdr; BATCH]>,
+    vectors: Box<[libc::iovec; BATCH]>,
+    controls: Box<[Control; BATCH]>,
+    waiting: Vec<u32>,
+    filled: Vec<Filled>,
+}
+
+/// A buffer after a receive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Filled {
+    pub(super) buffer: u32,
+    pub(super) bytes: usize,
+    pub(super) truncated: bool,
+    /// The wall-clock time at which the kernel took the frame.
+    pub(super) stamp: Option<Time>,
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batch").field("waiting", &self.waiting.len()).finish_non_exhaustive()
+    }
+}
+
+impl Batch {
+    pub(super) fn new() -> Self {
+        Self {
+            // SAFETY: all-zero is a valid `mmsghdr`: null pointers and integers.
+            headers: Box::new([unsafe { std::mem::zeroed() }; BATCH]),
+            vectors: Box::new([libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH]),
+            controls: Box::new([[0; 8]; BATCH]),
+            waiting: Vec::with_capacity(BATCH),
+            filled: Vec::with_capacity(BATCH),
+        }
+    }
+
+    /// What the last receive filled; each buffer has one holder, the caller.
+    pub(super) fn filled(&self) -> impl Iterator<Item = Filled> + '_ {
+        self.filled.iter().copied()
+    }
+
+    /// Fills as many buffers as there are frames, without waiting. Returns the time right after.
+    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, buffers: &mut Buffers) -> io::Result<Instants> {
+        self.filled.clear();
+        self.prepare_receive(buffers);
+        let room = self.waiting.len();
+        if room == 0 {
+            return Ok(Instants::now());
+        }
+        // SAFETY: `prepare_receive` pointed the first `room` headers to vectors, controls and distinct buffers that
+        // are borrowed mutably until this function ends; the kernel writes within the lengths given there.
+        let count = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                room as libc::c_uint,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        };
+        let instants = Instants::now();
+        match usize::try_from(count) {
+            Ok(count) => self.collect(count),
+            Err(_) => nothing_yet(io::Error::last_os_error())?,
+        }
+        Ok(instants)
+    }
+
+    /// Points every header to a buffer that waits to be filled.
+    fn prepare_receive(&mut self, buffers: &mut Buffers) {
+        while self.waiting.len() < BATCH
+            && let Some(buffer) = buffers.take()
+        {
+            self.waiting.push(buffer);
+        }
+        for (place, &buffer) in self.waiting.iter().enumerate() {
+            let space = buffers.space(buffer);
+            self.vectors[place] = libc::iovec { iov_base: space.as_mut_ptr().cast(), iov_len: space.len() };
+            let header = &mut self.headers[place].msg_hdr;
+            header.msg_name = std::ptr::null_mut();
+            header.msg_namelen = 0;
+            header.msg_iov = &raw mut self.vectors[place];
+            header.msg_iovlen = 1;
+            header.msg_control = (&raw mut self.controls[place]).cast();
+            header.msg_controllen = size_of::<Control>();
+            header.msg_flags = 0;
+        }
+    }
+
+    fn collect(&mut self, count: usize) {
+        for (place, buffer) in self.waiting.drain(..count).enumerate() {
+            let header = &self.headers[place];
+            self.filled.push(Filled {
+                buffer,
+                bytes: header.msg_len as usize,
+                truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+                stamp: stamp(&header.msg_hdr),
+            });
+        }
+    }
+
+    /// Sends the content of `frames`, in order; returns how many were taken, the others are lost.
+    pub(super) fn send(&mut self, socket: BorrowedFd<'_>, buffers: &Buffers, frames: &[u32]) -> io::Result<usize> {
+        let mut taken = 0;
+        for part in frames.chunks(BATCH) {
+            taken += self.send_part(socket, buffers, part)?;
+        }
+        Ok(taken)
+    }
+
+    fn send_part(&mut self, socket: BorrowedFd<'_>, buffers: &Buffers, frames: &[u32]) -> io::Result<usize> {
+        for (place, &buffer) in frames.iter().enumerate() {
+            let content = buffers.content(buffer);
+            // The kernel only reads what is sent; the pointer is mutable because `iovec` serves both directions.
+            self.vectors[place] = libc::iovec { iov_base: content.as_ptr().cast_mut().cast(), iov_len: content.len() };
+            let header = &mut self.headers[place].msg_hdr;
+            header.msg_iov = &raw mut self.vectors[place];
+            header.msg_iovlen = 1;
+            header.msg_control = std::ptr::null_mut();
+            header.msg_controllen = 0;
+        }
+        let (mut next, mut taken) = (0, 0);
+        while next < frames.len() {
+            let rest = &mut self.headers[next..frames.len()];
+            // SAFETY: the headers from `next` on were pointed above to vectors and to buffers that stay borrowed.
+            let count = unsafe { libc::sendmmsg(socket.as_raw_fd(), rest.as_mut_ptr(), rest.len() as libc::c_uint, 0) };
+            match usize::try_from(count) {
+                Ok(count) => (next, taken) = (next + count, taken + count),
+                // The frame in front was refused: it is lost, the others may do better.
+                Err(_) => next += refused(io::Error::last_os_error())?,
+            }
+        }
+        Ok(taken)
+    }
+}
+
+/// Passes on an error of receiving unless it only says that there is nothing to receive. An interface that went down
+/// says so once and may come back.
+fn nothing_yet(error: io::Error) -> io::Result<()> {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN | libc::EINTR | libc::ENETDOWN) => Ok(()),
+        _ => Err(error),
+    }
+}
+
+/// How many frames to skip after an error of sending: one that was refused, none when the call was interrupted.
+fn refused(error: io::Error) -> io::Result<usize> {
+    match error.raw_os_error() {
+        Some(libc::EINTR) => Ok(0),
+        Some(libc::ENXIO | libc::ENODEV | libc::EBADF) => Err(error),
+        _ => Ok(1),
+    }
+}
+
+/// The kernel's stamp among the control messages.
+fn stamp(header: &libc::msghdr) -> Option<Time> {
+    // SAFETY: the kernel filled `msg_control` up to `msg_controllen`, which the macro checks.
+    let mut message = unsafe { libc::CMSG_FIRSTHDR(header) };
+    // SAFETY: the macros give null or a whole message within the control buffer.
+    while let Some(found) = unsafe { message.as_ref() } {
+        if found.cmsg_level == libc::SOL_SOCKET && found.cmsg_type == libc::SCM_TIMESTAMPNS {
+            // SAFETY: a message of this type carries a `timespec`, perhaps unaligned.
+            let time: libc::timespec = unsafe { libc::CMSG_DATA(message).cast::<libc::timespec>().read_unaligned() };
+            let nanoseconds = time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs();
+            return Some(Time::from_nanoseconds(nanoseconds));
+        }
+        // SAFETY: as above.
+        message = unsafe { libc::CMSG_NXTHDR(header, message) };
+    }
+    None
+}

@@ -1,0 +1,148 @@
+//! Buffers for frames under way, shared by copies of a frame.
+
+use std::ops::Range;
+
+/// Memory is taken in pieces of this size, so that growing is rare and never moves a buffer.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Memory for all frames together; when it is used up, ports take no more frames until some have left.
+const MOST_BYTES: usize = 256 << 20;
+
+/// Equal buffers, each with the number of its holders; free at zero.
+#[derive(Debug)]
+pub struct Buffers {
+    buffer_bytes: usize,
+    per_piece: usize,
+    pieces: Vec<Box<[u8]>>,
+    free: Vec<u32>,
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    holders: u32,
+    /// Where the Ethernet header begins; notes of the kernel may stand before it.
+    frame: u32,
+    /// Where the frame ends.
+    end: u32,
+}
+
+impl Buffers {
+    /// Buffers of `buffer_bytes` each, one piece of memory to begin with.
+    pub fn new(buffer_bytes: usize) -> Self {
+        let buffer_bytes = buffer_bytes.max(1);
+        let per_piece = (PIECE_BYTES / buffer_bytes).max(super::BATCH);
+        let mut buffers = Self { buffer_bytes, per_piece, pieces: Vec::new(), free: Vec::new(), slots: Vec::new() };
+        buffers.grow();
+        buffers
+    }
+
+    /// A free buffer with its first holder; `None` when memory for frames is used up.
+    pub fn take(&mut self) -> Option<u32> {
+        if self.free.is_empty() {
+            self.grow();
+        }
+        let buffer = self.free.pop()?;
+        self.slots[buffer as usize].holders = 1;
+        Some(buffer)
+    }
+
+    /// One more holder.
+    pub fn hold(&mut self, buffer: u32) {
+        self.slots[buffer as usize].holders += 1;
+    }
+
+    /// One holder less; the buffer is free when it was the last.
+    ///
+    /// # Panics
+    /// When the buffer is free already: the books of the network are wrong, which is our own bug.
+    pub fn release(&mut self, buffer: u32) {
+        let slot = &mut self.slots[buffer as usize];
+        slot.holders = slot.holders.checked_sub(1).expect("a buffer has a holder until it is released");
+        if slot.holders == 0 {
+            self.free.push(buffer);
+        }
+    }
+
+    /// Buffers with a holder.
+    pub fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Says where the frame in a buffer is.
+    pub(super) fn set_frame(&mut self, buffer: u32, start: usize, end: usize) {
+        let slot = &mut self.slots[buffer as usize];
+        (slot.frame, slot.end) = (start as u32, end as u32);
+    }
+
+    /// The frame in a buffer, from its destination address on.
+    pub fn frame(&self, buffer: u32) -> &[u8] {
+        let slot = self.slots[buffer as usize];
+        &self.whole(buffer)[slot.frame as usize..slot.end as usize]
+    }
+
+    /// What is sent for a buffer: the frame and the kernel's notes before it.
+    pub(super) fn content(&self, buffer: u32) -> &[u8] {
+        &self.whole(buffer)[..self.slots[buffer as usize].end as usize]
+    }
+
+    /// The whole of a buffer, to be filled.
+    pub(super) fn space(&mut self, buffer: u32) -> &mut [u8] {
+        let (piece, range) = self.place(buffer);
+        &mut self.pieces[piece][range]
+    }
+
+    fn whole(&self, buffer: u32) -> &[u8] {
+        let (piece, range) = self.place(buffer);
+        &self.pieces[piece][range]
+    }
+
+    fn place(&self, buffer: u32) -> (usize, Range<usize>) {
+        let (piece, within) = (buffer as usize / self.per_piece, buffer as usize % self.per_piece);
+        (piece, within * self.buffer_bytes..(within + 1) * self.buffer_bytes)
+    }
+
+    fn grow(&mut self) {
+        let piece_bytes = self.per_piece * self.buffer_bytes;
+        if (self.pieces.len() + 1) * piece_bytes > MOST_BYTES.max(piece_bytes) {
+            return;
+        }
+        self.pieces.push(vec![0; piece_bytes].into_boxed_slice());
+        let first = self.slots.len();
+        self.slots.resize(first + self.per_piece, Slot::default());
+        self.free.extend((first..self.slots.len()).rev().map(|buffer| buffer as u32));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_free_when_its_last_holder_lets_go() {
+        let mut buffers = Buffers::new(2048);
+        let buffer = buffers.take().unwrap();
+        buffers.hold(buffer);
+        buffers.release(buffer);
+        assert_eq!(buffers.in_use(), 1);
+        buffers.release(buffer);
+        assert_eq!(buffers.in_use(), 0);
+        assert_eq!(buffers.take(), Some(buffer));
+    }
+
+    #[test]
+    fn buffers_do_not_overlap_and_memory_has_a_limit() {
+        let mut buffers = Buffers::new(1 << 20);
+        let taken: Vec<u32> = std::iter::from_fn(|| buffers.take()).collect();
+        assert_eq!(taken.len(), 256);
+        for &buffer in &taken {
+            buffers.space(buffer)[0] = buffer as u8;
+            buffers.space(buffer)[(1 << 20) - 1] = !buffer as u8;
+            buffers.set_frame(buffer, 0, 1 << 20);
+        }
+        for &buffer in &taken {
+            let frame = buffers.frame(buffer);
+            assert_eq!((frame[0], frame[frame.len() - 1]), (buffer as u8, !buffer as u8));
+        }
+    }
+}

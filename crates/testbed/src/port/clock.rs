@@ -1,0 +1,53 @@
+//! Two clocks read together: the kernel stamps frames by the one, the wire lives by the other.
+
+use btu_units::{Span, Time};
+use nix::time::{ClockId, clock_gettime};
+
+/// The monotonic clock, nanoseconds since an arbitrary origin that all processes of this machine share.
+///
+/// # Panics
+/// Never on Linux, where this clock always exists.
+pub fn now() -> Time {
+    read(ClockId::CLOCK_MONOTONIC)
+}
+
+fn read(clock: ClockId) -> Time {
+    let time = clock_gettime(clock).expect("Linux has this clock");
+    Time::from_nanoseconds(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+}
+
+/// The same moment by the monotonic and by the wall clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Instants {
+    /// By the clock that never jumps.
+    pub monotonic: Time,
+    /// By the wall clock, which the kernel stamps frames with.
+    wall: Time,
+}
+
+impl Instants {
+    /// Both clocks, now.
+    pub fn now() -> Self {
+        Self { wall: read(ClockId::CLOCK_REALTIME), monotonic: now() }
+    }
+
+    /// A recent wall-clock stamp by the monotonic clock; a stamp from the future (the clock was set) counts as now.
+    pub fn at(&self, stamp: Time) -> Time {
+        let age = self.wall.since(stamp);
+        let before: Span = self.monotonic.since(Time::ZERO).saturating_sub(age);
+        Time::ZERO + before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_keeps_its_age_and_the_future_is_now() {
+        let both = Instants { monotonic: Time::from_nanoseconds(1000), wall: Time::from_nanoseconds(5000) };
+        assert_eq!(both.at(Time::from_nanoseconds(4900)), Time::from_nanoseconds(900));
+        assert_eq!(both.at(Time::from_nanoseconds(9000)), Time::from_nanoseconds(1000));
+        assert_eq!(both.at(Time::ZERO), Time::ZERO);
+    }
+}

@@ -1,0 +1,167 @@
+//! Raw ports: frames in and out of a network interface, many at a time.
+//!
+//! `AF_PACKET` sockets with `recvmmsg` and `sendmmsg` (packet(7)), which need no more privilege than a user namespace
+//! gives. Frames live in [`Buffers`]; a port fills them and sends from them without copying in user space.
+
+mod batch;
+mod buffers;
+mod clock;
+mod socket;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use btu_units::Time;
+use thiserror::Error;
+
+use batch::Batch;
+pub use buffers::Buffers;
+pub use clock::{Instants, now};
+
+/// Frames moved by one system call.
+pub const BATCH: usize = 64;
+
+/// Octets of `struct virtio_net_hdr` before each frame of a port that carries superframes.
+const OFFLOAD_HEADER: usize = 10;
+
+/// What a port carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carriage {
+    /// Frames as they are on a wire. The stations' offloads have to be off ([`crate::offload::set_offloads`]).
+    Frames,
+    /// Whatever the stations' kernels hand over, up to 64 kB with unfinished checksums and the notes about them
+    /// (`PACKET_VNET_HDR`): fast, but delays, losses and counts are per superframe.
+    Superframes,
+}
+
+impl Carriage {
+    /// The size of the buffers this takes, for an interface with this MTU.
+    pub fn buffer_bytes(self, mtu: usize) -> usize {
+        const HEADERS: usize = 14 + 4 + 4;
+        let frame = match self {
+            Self::Frames => mtu + HEADERS,
+            Self::Superframes => OFFLOAD_HEADER + 65_536 + HEADERS,
+        };
+        frame.next_multiple_of(512)
+    }
+
+    fn header(self) -> usize {
+        match self {
+            Self::Frames => 0,
+            Self::Superframes => OFFLOAD_HEADER,
+        }
+    }
+}
+
+/// A system call on a port failed.
+#[derive(Debug, Error)]
+#[error("{operation} on interface {interface}: {source}; {remedy}")]
+pub struct PortError {
+    operation: &'static str,
+    interface: String,
+    remedy: &'static str,
+    source: io::Error,
+}
+
+/// A frame that came in.
+#[derive(Debug, Clone, Copy)]
+pub struct Received {
+    /// Its buffer; the receiver of this is its holder.
+    pub buffer: u32,
+    /// When the kernel took it from the other side, by the monotonic clock.
+    pub at: Time,
+}
+
+/// One end of the wire on a network interface.
+#[derive(Debug)]
+pub struct Port {
+    socket: OwnedFd,
+    interface: String,
+    batch: Batch,
+    carriage: Carriage,
+    received: Vec<Received>,
+    kernel_drops: u64,
+    too_long: u64,
+}
+
+impl Port {
+    /// Opens the interface of that name in the calling thread's network namespace, in promiscuous mode. Frames that
+    /// the host itself sends through it are not seen.
+    ///
+    /// # Errors
+    /// No such interface, or no `CAP_NET_RAW` over the namespace.
+    pub fn open(interface: &str, carriage: Carriage) -> Result<Self, PortError> {
+        Ok(Self {
+            socket: socket::open(interface, carriage)?,
+            interface: interface.to_owned(),
+            batch: Batch::new(),
+            carriage,
+            received: Vec::with_capacity(BATCH),
+            kernel_drops: 0,
+            too_long: 0,
+        })
+    }
+
+    /// The interface's name.
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// Takes at most [`BATCH`] frames without waiting, into free buffers; none when there is none, or no free buffer:
+    /// then the kernel keeps frames, and drops and counts what it cannot keep.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn receive(&mut self, buffers: &mut Buffers) -> Result<&[Received], PortError> {
+        self.received.clear();
+        let instants =
+            self.batch.receive(self.socket.as_fd(), buffers).map_err(|error| self.error("receiving", error))?;
+        for slot in self.batch.filled() {
+            if slot.truncated || slot.bytes < self.carriage.header() + 14 {
+                self.too_long += 1;
+                buffers.release(slot.buffer);
+                continue;
+            }
+            buffers.set_frame(slot.buffer, self.carriage.header(), slot.bytes);
+            let at = slot.stamp.map_or(instants.monotonic, |stamp| instants.at(stamp));
+            self.received.push(Received { buffer: slot.buffer, at });
+        }
+        Ok(&self.received)
+    }
+
+    /// Sends frames, in order, and says how many the kernel took; the others are lost. Holders stay as they are.
+    ///
+    /// # Errors
+    /// Never for a frame that cannot be sent; only when the interface is gone.
+    pub fn send(&mut self, buffers: &Buffers, frames: &[u32]) -> Result<usize, PortError> {
+        let sent = self.batch.send(self.socket.as_fd(), buffers, frames);
+        sent.map_err(|error| self.error("sending", error))
+    }
+
+    /// Frames the kernel dropped on this side since the port was opened, because nobody took them in time.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn kernel_drops(&mut self) -> Result<u64, PortError> {
+        // The kernel's counter starts anew with every reading.
+        let more = socket::drops(self.socket.as_fd()).map_err(|error| self.error("reading the drop counter", error))?;
+        self.kernel_drops += u64::from(more);
+        Ok(self.kernel_drops)
+    }
+
+    /// Frames that were longer than a buffer, or shorter than an Ethernet header, since the port was opened.
+    pub fn misfits(&self) -> u64 {
+        self.too_long
+    }
+
+    fn error(&self, operation: &'static str, source: io::Error) -> PortError {
+        let remedy = "the interface may have been removed or set down";
+        PortError { operation, interface: self.interface.clone(), remedy, source }
+    }
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,102 @@
+//! Opening and asking an `AF_PACKET` socket. Source: packet(7), socket(7), `linux/if_packet.h`.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use nix::net::if_::if_nametoindex;
+
+use super::{Carriage, PortError};
+
+/// What the kernel may keep while the wire does something else: about 20 000 full frames.
+const BUFFER_BYTES: libc::c_int = 32 << 20;
+
+/// Opens a raw socket on an interface.
+pub(super) fn open(interface: &str, carriage: Carriage) -> Result<OwnedFd, PortError> {
+    let failed = |operation, remedy| {
+        move |source: io::Error| PortError { operation, interface: interface.to_owned(), remedy, source }
+    };
+    let index = if_nametoindex(interface)
+        .map_err(io::Error::from)
+        .map_err(failed("finding", "it must exist in the network namespace the wire is started in"))?;
+    let index = libc::c_int::try_from(index)
+        .map_err(io::Error::other)
+        .map_err(failed("finding", "its index is out of the range packet sockets take"))?;
+    let socket =
+        raw_socket().map_err(failed("opening a packet socket", "CAP_NET_RAW is needed over this network namespace"))?;
+    configure(&socket, index, carriage).map_err(failed("configuring a packet socket", "the kernel may be too old"))?;
+    bind(&socket, index).map_err(failed("binding a packet socket", "the interface may be down"))?;
+    Ok(socket)
+}
+
+/// A socket that takes nothing until it is bound: protocol 0.
+fn raw_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: a system call without pointers.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just opened, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn configure(socket: &OwnedFd, index: libc::c_int, carriage: Carriage) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    set(socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
+    // Frames have waited in the medium's queues; another one before the interface would only blur their times.
+    set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
+    for (force, polite) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {
+        set(socket, libc::SOL_SOCKET, force, &BUFFER_BYTES)
+            .or_else(|_| set(socket, libc::SOL_SOCKET, polite, &BUFFER_BYTES))?;
+    }
+    if carriage == Carriage::Superframes {
+        set(socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
+    }
+    let promiscuous = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &promiscuous)
+}
+
+fn bind(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
+    // SAFETY: all-zero is a valid `sockaddr_ll`: integers only.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::c_ushort;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: `address` is a `sockaddr_ll` of `length` bytes and lives across the call.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })
+}
+
+fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` is `length` bytes of plain C data that the kernel only reads.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), length) })
+}
+
+/// Frames dropped since the last reading (`PACKET_STATISTICS`).
+pub(super) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `statistics`, which lives across the call.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut statistics).cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(statistics.tp_drops)
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
