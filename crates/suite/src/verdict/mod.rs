@@ -62,7 +62,7 @@ pub struct Verdict {
     pub idle: Option<Rating>,
     /// The rating of each load, idle among them.
     pub per_load: Vec<LoadRating>,
-    /// The rating of each message size under the host loads.
+    /// The rating of each message size, under the host loads and idle.
     pub per_size: Vec<SizeRating>,
     /// The rating by the paper's own rule, when the volume was fixed and every cell was measured.
     pub btu95: Option<Btu95>,

@@ -51,6 +51,8 @@ pub struct SizeRating {
     pub message: Bytes,
     /// Over components and host loads.
     pub rating: Option<Rating>,
+    /// Over components, with nothing beside them.
+    pub idle: Option<Rating>,
 }
 
 /// Over components, message sizes and host loads.
@@ -69,8 +71,12 @@ pub(super) fn per_load(cells: &Cells, context: &Context) -> Vec<LoadRating> {
 }
 
 pub(super) fn per_size(cells: &Cells, context: &Context) -> Vec<SizeRating> {
-    let of = |message| rating(cells, context, context.rated_rows(|size, load| size == message && load != Load::Idle));
-    context.messages().map(|message| SizeRating { message, rating: of(message) }).collect()
+    let of = |message, loaded: bool| {
+        let rows = context.rated_rows(|size, load| size == message && (load != Load::Idle) == loaded);
+        rating(cells, context, rows)
+    };
+    let size = |message| SizeRating { message, rating: of(message, true), idle: of(message, false) };
+    context.messages().map(size).collect()
 }
 
 /// The rating over `planned` rows; `None` when none of them was measured.

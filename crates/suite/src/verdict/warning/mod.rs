@@ -69,6 +69,28 @@ trait Doubt {
 }
 
 impl Cause {
+    /// The reason in two or three words.
+    pub const fn title(&self) -> &'static str {
+        match self {
+            Self::InvalidCells(_) => "void cells",
+            Self::NotMeasured(_) => "not finished",
+            Self::Steal(_) => "stolen processor time",
+            Self::LoadBefore(_) => "busy machine",
+            Self::OverCommitted(_) => "few processors",
+            Self::WireLate(_) => "late wire",
+            Self::WireDrops(_) => "wire drops",
+            Self::LowConfidence(_) => "low confidence",
+            Self::SmallOverlap(_) => "small overlap",
+            Self::ShortCells(_) => "short activities",
+            Self::StartSkew(_) => "uneven starts",
+            Self::Retransmits(_) => "retransmissions",
+            Self::WindowLimited(_) => "small window",
+            Self::Outliers(_) => "outliers",
+            Self::BufferDrops(_) => "full socket buffer",
+            Self::LatePacing(_) => "late pacing",
+        }
+    }
+
     fn doubt(&self) -> &dyn Doubt {
         match self {
             Self::InvalidCells(doubt) => doubt,
