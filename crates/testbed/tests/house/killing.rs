@@ -1,0 +1,111 @@
+//! Houses on bad days: somebody is killed.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Lab, users};
+
+/// How the processes of a house are recognised by their command lines.
+const OUTER: &str = "internal testbed";
+const INIT: &str = "internal init";
+const WIRE: &str = "internal wire";
+const AGENT: &str = "internal agent --station active";
+
+#[test]
+fn when_outer_or_init_is_killed_the_house_is_gone_and_the_coordinator_knows() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        for (victim, told) in [(OUTER, "outer process"), (INIT, "first process")] {
+            let mut house = lab.raise("veth", "run");
+            house.signal(victim, Signal::SIGKILL);
+            let event = house.word();
+            assert!(event.contains(told) && event.contains("SIGKILL"), "{victim}: {event}");
+            while house.processes().len() > 1 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let took = house.lower();
+            println!("{victim} killed as {user:?}: nobody left {took:?} later");
+            assert!(!house.directory.exists());
+        }
+    }
+}
+
+#[test]
+fn when_a_resident_is_killed_the_coordinator_knows_and_lowers_the_rest() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        for (victim, told) in [(WIRE, "the wire"), (AGENT, "the agent on active")] {
+            let mut house = lab.raise("path", "run");
+            house.signal(victim, Signal::SIGKILL);
+            assert_eq!(house.word(), format!("event {told} was killed by SIGKILL"));
+            assert_eq!(house.processes().len(), 6, "the others stay until they are lowered");
+            house.lower();
+            assert!(!house.directory.exists());
+        }
+    }
+}
+
+#[test]
+fn when_the_coordinator_is_killed_the_house_goes_and_the_next_start_sweeps() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        let mut house = lab.raise("veth", "first");
+        house.coordinator.kill().unwrap();
+        let took = house.await_nobody();
+        println!("coordinator killed as {user:?}: nobody left after {took:?}");
+        assert!(house.directory.exists(), "nobody is left to remove it");
+        let mut next = lab.raise("veth", "second");
+        assert!(!house.directory.exists(), "the next start sweeps");
+        next.lower();
+        assert_eq!(fs::read_dir(lab.directory("")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn when_the_coordinator_is_killed_while_it_raises_nothing_stays() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        // Raising takes about 100 ms: through all its phases, and after it.
+        for milliseconds in [0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192] {
+            let mut house = lab.begin("veth", "run");
+            thread::sleep(Duration::from_millis(milliseconds));
+            house.coordinator.kill().unwrap();
+            house.await_nobody();
+        }
+    }
+}
+
+#[test]
+fn a_stopped_house_is_lowered_and_goes_with_its_coordinator() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        for stopped in [OUTER, INIT, WIRE, AGENT] {
+            let mut house = lab.raise("veth", "run");
+            house.signal(stopped, Signal::SIGSTOP);
+            let took = house.lower();
+            println!("{stopped} stopped as {user:?}: lowered in {took:?}");
+            let mut house = lab.raise("veth", "run");
+            house.signal(stopped, Signal::SIGSTOP);
+            house.coordinator.kill().unwrap();
+            house.await_nobody();
+        }
+    }
+}
+
+#[test]
+fn a_terminals_interrupt_reaches_nobody_in_the_house() {
+    let Some(lab) = Lab::open(users()[0]) else { return };
+    let mut house = lab.raise("veth", "run");
+    let coordinator = house.process("coordinate");
+    let groups: Vec<_> = house
+        .processes()
+        .into_iter()
+        .filter(|(pid, _)| *pid != coordinator)
+        .map(|(pid, _)| nix::unistd::getpgid(Some(pid)).unwrap())
+        .collect();
+    assert!(groups.iter().all(|&group| group == house.process(OUTER)), "{groups:?}");
+    house.lower();
+}

@@ -1,0 +1,108 @@
+//! Houses on good days.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use nix::ifaddrs::getifaddrs;
+
+use crate::support::{Lab, users};
+
+/// An Ethernet frame without its check sequence: 14 bytes of header and the 1500 of RFC 894.
+const LONGEST_FRAME_BYTES: usize = 1_514;
+
+#[test]
+fn a_house_stands_with_its_interfaces_and_leaves_nothing_behind() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        for (network, black_box) in [("veth", "eth0 eth1 lo"), ("path", "eth0 lo")] {
+            let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap().lines().filter(is_proc).count();
+            let mut house = lab.raise(network, "run");
+            assert_eq!(fs::metadata(&house.directory).unwrap().permissions().mode() & 0o777, 0o700);
+            assert_eq!(house.ask("test", "interfaces"), "eth0 lo");
+            assert_eq!(house.ask("active", "interfaces"), black_box);
+            assert_eq!(house.ask("passive", "interfaces"), black_box);
+            assert_eq!(house.processes().len(), 7, "coordinator, outer, init, wire, three agents");
+            let took = house.lower();
+            println!("{network} as {user:?}: down after {took:?}");
+            assert_eq!(house.word(), "down");
+            assert!(!house.directory.exists());
+            let after = fs::read_to_string("/proc/self/mountinfo").unwrap().lines().filter(is_proc).count();
+            assert_eq!(mounts, after, "a mount reached the host");
+            assert_eq!(interfaces_of_a_house_here(), Vec::<String>::new());
+        }
+    }
+}
+
+#[test]
+fn bytes_pass_by_every_address() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        for (network, last_octets) in [("veth", ["0.2", "1.2", "0.3", "1.3"]), ("path", ["0.2", "0.2", "0.3", "0.3"])] {
+            let mut house = lab.raise(network, "run");
+            for (station, octets) in ["active", "active", "passive", "passive"].into_iter().zip(last_octets) {
+                let port = house.ask(station, "listen");
+                assert_eq!(house.ask("test", &format!("send 198.18.{octets}:{port} 100000")), "100000");
+            }
+            house.lower();
+        }
+    }
+}
+
+#[test]
+fn the_impaired_way_has_frames_and_the_plain_way_superframes() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        let mut house = lab.raise("veth", "run");
+        let bytes = 4_000_000;
+        let (frames, longest) = house.watch_transfer("active", "198.18.1.2", bytes, "in-active");
+        println!("impaired: {frames} frames, the longest {longest} bytes");
+        assert_eq!(longest, LONGEST_FRAME_BYTES, "the bridge's port must cut superframes");
+        assert!(frames >= (bytes / LONGEST_FRAME_BYTES) as u64);
+        let (frames, longest) = house.watch_transfer("active", "198.18.0.2", bytes, "s-test");
+        println!("plain: {frames} frames, the longest {longest} bytes");
+        assert!(longest > LONGEST_FRAME_BYTES, "the test station keeps its offloads");
+        house.lower();
+    }
+}
+
+#[test]
+fn the_wire_carries_what_comes_in_to_an_impaired_address_and_nothing_else() {
+    let Some(lab) = Lab::open(users()[0]) else { return };
+    let mut house = lab.raise("veth", "run");
+    let (answers, _) = house.watch_transfer("passive", "198.18.1.3", 100_000, "out-passive");
+    assert_eq!(answers, 0, "answers leave by the first interface");
+    let (plain, _) = house.watch_transfer("passive", "198.18.0.3", 100_000, "in-passive");
+    assert_eq!(plain, 0, "plain packets do not come by the wire");
+    let (other, _) = house.watch_transfer("active", "198.18.1.2", 100_000, "in-passive");
+    assert_eq!(other, 0, "each black box has its own way");
+    house.lower();
+}
+
+#[test]
+fn on_a_path_every_frame_is_a_frame() {
+    let Some(lab) = Lab::open(users()[0]) else { return };
+    let mut house = lab.raise("path", "run");
+    let (frames, longest) = house.watch_transfer("active", "198.18.0.2", 400_000, "p-test");
+    assert_eq!(longest, LONGEST_FRAME_BYTES);
+    assert!(frames >= 400_000 / LONGEST_FRAME_BYTES as u64);
+    house.lower();
+}
+
+#[test]
+fn preflight_says_by_which_right() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        let output = lab.drill(&["preflight"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.starts_with("granted "), "{said}");
+    }
+}
+
+fn is_proc(line: &&str) -> bool {
+    line.contains(" - proc ")
+}
+
+fn interfaces_of_a_house_here() -> Vec<String> {
+    let houses = |name: &String| name == "lan" || ["s-", "l-", "p-", "in-", "out-"].iter().any(|p| name.starts_with(p));
+    getifaddrs().unwrap().map(|entry| entry.interface_name).filter(houses).collect()
+}

@@ -1,0 +1,226 @@
+//! A coordinator process that keeps a house, and a look at what of it is alive.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use tempfile::TempDir;
+
+/// Within this time a killed house must be gone.
+pub(crate) const BAD_DAY: Duration = Duration::from_secs(5);
+/// Raising takes 0.1 s; a busy machine may take its time.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The environment variable that tells a house's processes from all others.
+const MARK: &str = "BTU_DRILL_MARK";
+const NOBODY: u32 = 65_534;
+
+/// As whom a house is raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    Myself,
+    Nobody,
+}
+
+/// Whoever can be here: the superuser can also be an ordinary user.
+pub(crate) fn users() -> &'static [User] {
+    if geteuid().is_root() { &[User::Myself, User::Nobody] } else { &[User::Myself] }
+}
+
+/// A place for houses of one user, with a copy of the drill that this user may execute.
+pub(crate) struct Lab {
+    home: TempDir,
+    user: User,
+    // One house at a time: these tests measure time on a machine that others use too.
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Lab {
+    /// Nothing where this system allows no house: said loudly, and a failure where a lab is required.
+    pub(crate) fn open(user: User) -> Option<Self> {
+        let lab = Self::unchecked(user);
+        let output = lab.drill(&["preflight"]).output().expect("the drill starts");
+        if output.status.success() {
+            return Some(lab);
+        }
+        skip(&String::from_utf8_lossy(&output.stdout));
+        None
+    }
+
+    fn unchecked(user: User) -> Self {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let home = tempfile::tempdir().expect("a temporary directory");
+        fs::set_permissions(home.path(), Permissions::from_mode(0o755)).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_btu-house-drill"), home.path().join("drill")).unwrap();
+        let houses = home.path().join("houses");
+        fs::create_dir(&houses).unwrap();
+        if user == User::Nobody {
+            chown(&houses, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        Self { home, user, _alone: alone }
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The drill with these arguments, as this lab's user.
+    pub(crate) fn drill(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.home().join("drill"));
+        command.args(arguments);
+        self.demote(&mut command);
+        command
+    }
+
+    /// Makes the command run as this lab's user.
+    pub(crate) fn demote(&self, command: &mut Command) {
+        if self.user == User::Nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+    }
+
+    /// The runtime directory called `name`.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        self.home().join("houses").join(name)
+    }
+
+    /// Starts a coordinator, which begins to raise a house.
+    pub(crate) fn begin(&self, network: &str, name: &str) -> House {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("{MARK}={}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let directory = self.directory(name);
+        let mut command = self.drill(&["coordinate", network]);
+        command.arg(&directory).env(MARK, &mark[MARK.len() + 1..]);
+        let mut coordinator = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let words = listen(coordinator.stdout.take().unwrap());
+        House { coordinator, words, directory, mark }
+    }
+
+    /// A house that stands.
+    pub(crate) fn raise(&self, network: &str, name: &str) -> House {
+        let house = self.begin(network, name);
+        let word = house.word();
+        assert!(word.starts_with("up "), "{network} as {:?}: {word}", self.user);
+        house
+    }
+}
+
+/// Says why a test cannot be made here; fails where it must be.
+pub(crate) fn skip(why: &str) {
+    eprintln!("LAB SKIPPED: {}", why.trim());
+    assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "a lab is required: {why}");
+}
+
+fn listen(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
+    let (to, words) = channel();
+    thread::spawn(move || BufReader::new(from).lines().map_while(Result::ok).try_for_each(|line| to.send(line)));
+    words
+}
+
+/// A coordinator and its house.
+pub(crate) struct House {
+    pub(crate) coordinator: Child,
+    words: Receiver<String>,
+    pub(crate) directory: PathBuf,
+    mark: String,
+}
+
+impl House {
+    /// The next line the coordinator says.
+    pub(crate) fn word(&self) -> String {
+        self.words.recv_timeout(PATIENCE).expect("the coordinator speaks")
+    }
+
+    /// The process numbers and command lines of everybody, the coordinator included.
+    pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
+        let numbers = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        numbers.filter_map(|number| Some((Pid::from_raw(number), self.command_line(number)?))).collect()
+    }
+
+    fn command_line(&self, number: i32) -> Option<String> {
+        let environment = fs::read(format!("/proc/{number}/environ")).ok()?;
+        environment.split(|&byte| byte == 0).find(|&entry| entry == self.mark.as_bytes())?;
+        let line = fs::read(format!("/proc/{number}/cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    }
+
+    /// The process whose command line has `role` in it.
+    pub(crate) fn process(&self, role: &str) -> Pid {
+        let processes = self.processes();
+        let found = processes.iter().find(|(_, line)| line.contains(role));
+        found.unwrap_or_else(|| panic!("no `{role}` among {processes:?}")).0
+    }
+
+    pub(crate) fn signal(&self, role: &str, signal: Signal) {
+        kill(self.process(role), signal).unwrap();
+    }
+
+    /// Waits until nobody is left; returns how long it took.
+    pub(crate) fn await_nobody(&mut self) -> Duration {
+        let start = Instant::now();
+        loop {
+            // Reaps it, where it has ended.
+            self.coordinator.try_wait().unwrap();
+            let left = self.processes();
+            if left.is_empty() {
+                return start.elapsed();
+            }
+            assert!(start.elapsed() < BAD_DAY, "still alive: {left:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Tells the coordinator to lower the house, and waits until nobody is left.
+    pub(crate) fn lower(&mut self) -> Duration {
+        drop(self.coordinator.stdin.take());
+        self.await_nobody()
+    }
+
+    /// Gives the drill's agent (or the wire) called `who` a command, and returns its answer.
+    pub(crate) fn ask(&self, who: &str, command: &str) -> String {
+        ask(&self.directory, who, command)
+    }
+
+    /// Sends `bytes` from the test station to `address` of `station` by TCP, while `interface` of the wire's namespace
+    /// is watched: returns how many frames came in there and how long the longest was.
+    pub(crate) fn watch_transfer(&self, station: &str, address: &str, bytes: usize, interface: &str) -> (u64, usize) {
+        let port = self.ask(station, "listen");
+        let directory = &self.directory;
+        let seen = thread::scope(|scope| {
+            let watch = scope.spawn(|| ask(directory, "wire", &format!("capture {interface} 1000")));
+            thread::sleep(Duration::from_millis(200));
+            assert_eq!(self.ask("test", &format!("send {address}:{port} {bytes}")), bytes.to_string());
+            watch.join().unwrap()
+        });
+        let (frames, longest) = seen.split_once(' ').unwrap();
+        (frames.parse().unwrap(), longest.parse().unwrap())
+    }
+}
+
+fn ask(directory: &Path, who: &str, command: &str) -> String {
+    let mut connection = UnixStream::connect(directory.join(format!("{who}.sock"))).unwrap();
+    writeln!(connection, "{command}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(connection).read_line(&mut answer).unwrap();
+    answer.trim().to_owned()
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        // A failed test must not leave its house; after a good one there is nothing to kill.
+        self.coordinator.kill().ok();
+        self.coordinator.wait().ok();
+    }
+}
