@@ -1,1 +1,15 @@
-//! Placeholder while the house is raised.
+//! What a run looks like on paper: text from stored data only, so that every report can be made again.
+//!
+//! Data in, text out: nothing here reads a clock, a terminal or a file. The caller says how wide the text may be and
+//! whether it may have colour.
+
+mod head;
+mod number;
+mod paint;
+mod runs;
+mod sheet;
+mod text;
+
+pub use head::{RunHead, TextOptions};
+pub use runs::{RunLine, runs_text};
+pub use text::rate_text;

@@ -1,0 +1,45 @@
+//! What a report has to know beside the verdict.
+
+use btu_units::Span;
+
+/// Which run a report is about; every text as it shall be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunHead {
+    /// The run's name, as `btu show` takes it.
+    pub id: String,
+    /// Wall time of the start.
+    pub started: String,
+    /// The network.
+    pub network: String,
+    /// The profile's name.
+    pub profile: String,
+    /// The seed of order, payload and impairments.
+    pub seed: u64,
+    /// Processor, kernel, memory: one line.
+    pub machine: String,
+    /// The database the run is stored in.
+    pub database: String,
+    /// How long the run took.
+    pub duration: Span,
+}
+
+/// How a text shall look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Whether ANSI colours may be used; the caller minds `NO_COLOR` and whether there is a terminal.
+    pub colour: bool,
+    /// Columns of the terminal; fewer than 80 count as 80.
+    pub width: usize,
+}
+
+impl TextOptions {
+    /// Columns to fill.
+    pub(crate) fn columns(self) -> usize {
+        self.width.max(80)
+    }
+
+    /// Whether there is room for intervals in every cell of the tables.
+    pub(crate) fn is_wide(self) -> bool {
+        self.width >= 100
+    }
+}

@@ -1,0 +1,103 @@
+//! Numbers as people read them: three significant digits, units elsewhere.
+
+use btu_stats::Estimate;
+use btu_units::Span;
+
+/// What stands where nothing was measured.
+pub(crate) const NOTHING: &str = "-";
+
+/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`.
+pub(crate) fn three_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let step = 10f64.powi(magnitude - 2);
+    let rounded = (value / step).round() * step;
+    // Rounding may have reached the next power of ten: 9.999 is 10.0, not 10.00.
+    let magnitude = rounded.abs().log10().floor() as i32;
+    let decimals = usize::try_from(2 - magnitude).unwrap_or(0);
+    format!("{rounded:.decimals$}")
+}
+
+/// Three digits of `value`, or a dash.
+pub(crate) fn or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), three_digits)
+}
+
+/// A share in per cent, without the sign: `0.6`, `12`.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// Half the interval in per cent of the value: `±2.1%`; empty without an interval.
+pub(crate) fn plus_minus(estimate: Option<&Estimate>) -> String {
+    match estimate.and_then(Estimate::relative_half_width) {
+        Some(half) if half < 9.995 => format!("±{}%", percent(half)),
+        Some(_) => "±>999%".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// The ends of the interval, divided by `unit`: `1200 .. 1268`.
+pub(crate) fn ends(estimate: &Estimate, unit: f64) -> Option<String> {
+    let interval = estimate.interval?;
+    Some(format!("{} .. {}", three_digits(interval.low / unit), three_digits(interval.high / unit)))
+}
+
+/// A length of time as people say it: `2 min 5 s`, `1 h 3 min`, `12.5 s`.
+pub(crate) fn duration(span: Span) -> String {
+    let seconds = span.seconds().round() as u64;
+    match seconds {
+        0..60 => span.to_string(),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// `1 row`, `2 rows`.
+pub(crate) fn count(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use btu_stats::Interval;
+
+    #[test]
+    fn three_digits_whatever_the_size() {
+        let table = [
+            (0.0, "0"),
+            (1234.0, "1230"),
+            (98_765.0, "98800"),
+            (12.345, "12.3"),
+            (1.0, "1.00"),
+            (9.999, "10.0"),
+            (99.96, "100"),
+            (0.012_34, "0.0123"),
+            (-0.5, "-0.500"),
+        ];
+        for (value, text) in table {
+            assert_eq!(three_digits(value), text);
+        }
+    }
+
+    #[test]
+    fn intervals_read_as_plus_and_minus() {
+        let estimate = |half| Estimate { value: 10.0, interval: Some(Interval::around(10.0, half)) };
+        assert_eq!(plus_minus(Some(&estimate(0.21))), "±2.1%");
+        assert_eq!(plus_minus(Some(&estimate(1.2))), "±12%");
+        assert_eq!(plus_minus(Some(&estimate(500.0))), "±>999%");
+        assert_eq!(plus_minus(Some(&Estimate { value: 10.0, interval: None })), "");
+        assert_eq!(ends(&estimate(1.0), 1.0).unwrap(), "9.00 .. 11.0");
+    }
+
+    #[test]
+    fn durations_are_said_as_people_say_them() {
+        assert_eq!(duration(Span::from_milliseconds(12_500)), "12.5 s");
+        assert_eq!(duration(Span::from_seconds(125)), "2 min 5 s");
+        assert_eq!(duration(Span::from_seconds(3780)), "1 h 3 min");
+    }
+}

@@ -1,0 +1,31 @@
+//! Colour, where it is wanted.
+
+/// Puts ANSI sequences (ECMA-48, SGR) around text, or leaves it alone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint(pub(crate) bool);
+
+impl Paint {
+    /// The number a reader came for.
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.wrap("1;32", text)
+    }
+
+    /// The title of a table.
+    pub(crate) fn title(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    /// A reason to doubt.
+    pub(crate) fn doubt(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
+    /// What may be skipped.
+    pub(crate) fn quiet(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,81 @@
+//! Tables and paragraphs in one quiet style.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+/// No borders, one thin line under the head.
+const QUIET: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// A table: the first `labels` columns hold words and stand left, the others numbers and stand right.
+pub(crate) struct Sheet {
+    table: Table,
+    labels: usize,
+}
+
+impl Sheet {
+    pub(crate) fn new(head: Vec<String>, labels: usize) -> Self {
+        let mut table = Table::new();
+        table.load_style(QUIET).set_content_arrangement(ContentArrangement::Disabled).set_header(head);
+        Self { table, labels }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.table.add_row(cells);
+    }
+
+    /// The table's lines, two blanks between columns, none at the ends.
+    pub(crate) fn lines(mut self) -> Vec<String> {
+        for (index, column) in self.table.column_iter_mut().enumerate() {
+            let words = index < self.labels;
+            column.set_cell_alignment(if words { CellAlignment::Left } else { CellAlignment::Right });
+            // The crossing of column and head line is one blank wide already.
+            column.set_padding((u16::from(index > 0), 0));
+        }
+        self.table.lines().map(|line| line.trim_end().to_owned()).collect()
+    }
+}
+
+/// Breaks `text` between words into lines of at most `width` columns; later lines begin with `indent` blanks.
+pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
+    wrap_at(text, " ", width, indent)
+}
+
+/// Breaks `text` at `separator` only.
+pub(crate) fn wrap_at(text: &str, separator: &str, width: usize, indent: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in text.split(separator) {
+        match lines.last_mut() {
+            Some(line) if columns(line) + columns(separator) + columns(piece) <= width => {
+                line.push_str(separator);
+                line.push_str(piece);
+            }
+            Some(_) => lines.push(format!("{}{piece}", " ".repeat(indent))),
+            None => lines.push(piece.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Columns that `text` takes in a terminal; everything written here is one column wide.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut sheet = Sheet::new(vec!["what".to_owned(), "Mb/s".to_owned()], 1);
+        sheet.row(vec!["SEND".to_owned(), "1230".to_owned()]);
+        sheet.row(vec!["2xSEND+DR".to_owned(), "7".to_owned()]);
+        assert_eq!(sheet.lines(), ["what       Mb/s", "───────────────", "SEND       1230", "2xSEND+DR     7"]);
+    }
+
+    #[test]
+    fn words_are_kept_whole() {
+        assert_eq!(wrap("one two three four", 9, 2), ["one two", "  three", "  four"]);
+        assert_eq!(wrap("", 9, 2), [""]);
+        assert_eq!(wrap("unbreakable", 5, 2), ["unbreakable"]);
+    }
+}

@@ -1,0 +1,35 @@
+//! What speaks against the result: short near the top, whole at the end.
+
+use super::Page;
+use crate::number::count;
+use crate::sheet::wrap;
+
+/// One line that names the reasons.
+pub(super) fn summary(page: &Page) -> Vec<String> {
+    let warnings = &page.verdict.warnings;
+    if warnings.is_empty() {
+        return Vec::new();
+    }
+    let titles: Vec<&str> = warnings.iter().map(|warning| warning.cause.title()).collect();
+    let text = format!("{} (at the end): {}", count(warnings.len(), "warning"), titles.join(", "));
+    wrap(&text, page.options.columns(), 2).iter().map(|line| page.paint.doubt(line)).collect()
+}
+
+/// Each reason with what was seen and what to try.
+pub(super) fn lines(page: &Page) -> Vec<String> {
+    let warnings = &page.verdict.warnings;
+    if warnings.is_empty() {
+        return Vec::new();
+    }
+    let each = warnings.iter().flat_map(|warning| {
+        let width = page.options.columns();
+        let title = page.paint.doubt(warning.cause.title());
+        let seen = wrap(&warning.seen, width - 4, 0).into_iter().map(|line| format!("    {line}"));
+        // The verdict does not know what the run is called.
+        let advice = warning.advice.replace("RUN`", &format!("{}`", page.run.id));
+        let advice = wrap(&format!("try: {advice}"), width - 4, 5);
+        let advice = advice.into_iter().map(|line| format!("    {line}"));
+        std::iter::once(format!("  {title}")).chain(seen).chain(advice).collect::<Vec<_>>()
+    });
+    std::iter::once(page.paint.title("Warnings")).chain(each).collect()
+}

@@ -1,0 +1,73 @@
+//! The rows outside the rating.
+
+use btu_stats::Proportion;
+use btu_suite::cell::Component;
+use btu_suite::verdict::{InteractiveRow, UdpRow};
+
+use super::rates::called;
+use super::{MEGABIT, Page};
+use crate::number::{NOTHING, or_dash, plus_minus};
+use crate::sheet::Sheet;
+
+/// Request and response.
+pub(super) fn interactive(page: &Page) -> Vec<String> {
+    let Some(first) = page.verdict.interactive.first() else { return Vec::new() };
+    let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "lost"].map(str::to_owned);
+    let mut sheet = Sheet::new(head.to_vec(), 2);
+    let mut before = None;
+    for row in &page.verdict.interactive {
+        let name = if before == Some(row.component) { "" } else { transport(row.component) };
+        before = Some(row.component);
+        sheet.row(interactive_row(name, row));
+    }
+    let title = format!("Request and response, {} B, round trip in us", first.message.count());
+    page.section(&title, "one user who waits for each answer", sheet.lines())
+}
+
+fn transport(component: Component) -> &'static str {
+    if component == Component::InteractiveTcp { "TCP" } else { "UDP" }
+}
+
+fn interactive_row(name: &str, row: &InteractiveRow) -> Vec<String> {
+    let us = |ns: Option<u64>| or_dash(ns.map(|ns| ns as f64 / 1e3));
+    let quantiles = row.round_trip;
+    vec![
+        name.to_owned(),
+        called(row.load),
+        or_dash(row.answers_per_second.map(|rate| rate.value)),
+        us(quantiles.map(|one| one.p50_ns)),
+        plus_minus(row.p50_ns.as_ref()),
+        us(quantiles.map(|one| one.p90_ns)),
+        us(quantiles.map(|one| one.p99_ns)),
+        us(quantiles.map(|one| one.p999_ns)),
+        us(quantiles.map(|one| one.max_ns)),
+        row.lost.map_or_else(|| NOTHING.to_owned(), |lost| lost.events.to_string()),
+    ]
+}
+
+/// The paced stream.
+pub(super) fn udp(page: &Page) -> Vec<String> {
+    let Some(first) = page.verdict.udp.first() else { return Vec::new() };
+    let head = ["", "Mb/s", "", "lost %", "95 %", "drops", "duplicates", "reordered"];
+    let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 1);
+    for row in &page.verdict.udp {
+        sheet.row(udp_row(row));
+    }
+    let title = format!("UDP, {} B datagrams, {} offered", first.message.count(), first.offered);
+    page.section(&title, "counted at the receiver; drops: its socket buffer was full", sheet.lines())
+}
+
+fn udp_row(row: &UdpRow) -> Vec<String> {
+    let percent = |share: f64| format!("{:.2}", share * 100.0);
+    let interval = |lost: Proportion| format!("{} .. {}", percent(lost.interval.low), percent(lost.interval.high));
+    vec![
+        called(row.load),
+        or_dash(row.goodput_bits_per_second.map(|rate| rate.value / MEGABIT)),
+        plus_minus(row.goodput_bits_per_second.as_ref()),
+        row.lost.map_or_else(|| NOTHING.to_owned(), |lost| percent(lost.share)),
+        row.lost.map_or_else(|| NOTHING.to_owned(), interval),
+        row.buffer_drops.to_string(),
+        row.duplicates.to_string(),
+        row.reordered.to_string(),
+    ]
+}

@@ -1,0 +1,127 @@
+//! The rating, and what it is the rating of.
+
+use btu_stats::{Form, Means};
+use btu_suite::cell::Load;
+use btu_suite::verdict::Rating;
+
+use super::rates::called;
+use super::{MEGABIT, Page};
+use crate::number::{count, duration, ends, or_dash, three_digits};
+use crate::sheet::{columns, wrap, wrap_at};
+
+pub(super) fn lines(page: &Page) -> Vec<String> {
+    let mut lines = first(page);
+    lines.extend(per_load(page));
+    lines.extend(made_of(page));
+    lines.extend(papers_rule(page));
+    lines.extend(run(page));
+    lines
+}
+
+/// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`.
+fn first(page: &Page) -> Vec<String> {
+    let title = page.paint.title(TITLE);
+    let Some(rating) = &page.verdict.rating else {
+        return vec![format!("{title}  none: no loaded cell was measured")];
+    };
+    let value = format!("{} Mb/s", three_digits(rating.btu_bits_per_second.value / MEGABIT));
+    let interval = match ends(&rating.btu_bits_per_second, MEGABIT) {
+        Some(ends) => format!("(95 %: {ends})"),
+        None => "(no interval: nothing was repeated)".to_owned(),
+    };
+    let profile = format!("{} profile", page.verdict.profile);
+    let confidence = confidence(page, rating);
+    let plain = columns(TITLE) + columns(&value) + columns(&interval) + columns(&profile) + columns(&confidence) + 6;
+    let number = format!("{title}  {}  {interval}", page.paint.strong(&value));
+    let remark = format!("{profile}{}", page.paint.doubt(&confidence));
+    if plain <= page.options.columns() { vec![format!("{number}  {remark}")] } else { vec![number, indented(&remark)] }
+}
+
+/// What the line begins with.
+const TITLE: &str = "BTU rating";
+
+fn confidence(page: &Page, rating: &Rating) -> String {
+    match (rating.missing.len(), page.verdict.low_confidence_rows()) {
+        (0, 0) => String::new(),
+        (0, rows) => format!(", low confidence: {}", count(rows, "row")),
+        (missing, _) => format!(", incomplete: {missing} of {} rows missing", rating.cells_planned),
+    }
+}
+
+/// The ratings of the loads, side by side.
+fn per_load(page: &Page) -> Vec<String> {
+    let one = |load: Load, rating: Option<&Rating>| {
+        let value = rating.map(|rating| rating.btu_bits_per_second.value / MEGABIT);
+        format!("{} {}", called(load), or_dash(value))
+    };
+    let loads: Vec<String> = page.verdict.per_load.iter().map(|of| one(of.load, of.rating.as_ref())).collect();
+    if loads.len() < 2 || page.verdict.per_load.iter().all(|of| of.rating.is_none()) {
+        return Vec::new();
+    }
+    let text = format!("{} Mb/s", loads.join(GAP));
+    wrap_at(&text, GAP, page.options.columns() - INDENT, 0).iter().map(|line| indented(line)).collect()
+}
+
+/// What the number is a mean of, and its two companions.
+fn made_of(page: &Page) -> Vec<String> {
+    let Some(rating) = &page.verdict.rating else { return Vec::new() };
+    let form = match rating.interval_form {
+        Some(Form::WithinCells) => ", interval within rows",
+        Some(Form::BetweenBlocks) => ", interval between blocks",
+        None => "",
+    };
+    let repetitions = count(rating.repetitions_used, "repetition");
+    let geometric = format!("geometric mean of {} rows, {repetitions}{form}", rating.cells_used);
+    let others = format!(
+        "arithmetic mean {}, harmonic mean {} Mb/s",
+        three_digits(rating.arithmetic_mean_bits_per_second / MEGABIT),
+        three_digits(rating.harmonic_mean_bits_per_second / MEGABIT),
+    );
+    [quiet(page, &geometric), quiet(page, &others)].concat()
+}
+
+/// The rating by the paper's rule, where it applies.
+fn papers_rule(page: &Page) -> Vec<String> {
+    let Some(btu) = &page.verdict.btu95 else { return Vec::new() };
+    let means = |means: &Means| {
+        let [geometric, arithmetic, harmonic] =
+            [means.geometric, means.arithmetic, means.harmonic].map(|mean| three_digits(mean / MEGABIT));
+        format!("{geometric} (AM {arithmetic}, HM {harmonic})")
+    };
+    let text = format!(
+        "BTU'95 rule, {} per component: {} with the geometric, {} with the arithmetic mean over loads, Mb/s",
+        btu.volume,
+        means(&btu.geometric_over_loads_bits_per_second),
+        means(&btu.arithmetic_over_loads_bits_per_second),
+    );
+    wrap(&text, page.options.columns() - INDENT, 2).iter().map(|line| indented(line)).collect()
+}
+
+/// Which run this is.
+fn run(page: &Page) -> Vec<String> {
+    let run = page.run;
+    let what = [
+        format!("run {}", run.id),
+        run.started.clone(),
+        format!("network {}", run.network),
+        format!("seed {}", run.seed),
+        format!("took {}", duration(run.duration)),
+    ];
+    [quiet(page, &what.join(GAP)), quiet(page, &run.machine)].concat()
+}
+
+/// Between things on one line that are not words of one sentence.
+const GAP: &str = "   ";
+
+/// Columns before everything under the first line.
+const INDENT: usize = 12;
+
+fn indented(text: &str) -> String {
+    format!("{}{text}", " ".repeat(INDENT))
+}
+
+fn quiet(page: &Page, text: &str) -> Vec<String> {
+    let separator = if text.contains(GAP) { GAP } else { " " };
+    let lines = wrap_at(text, separator, page.options.columns() - INDENT, 0);
+    lines.iter().map(|line| indented(&page.paint.quiet(line))).collect()
+}

@@ -1,0 +1,71 @@
+//! The result of a run for a terminal: the rating first, then what speaks against it, then the tables.
+
+mod cpu;
+mod doubts;
+mod further;
+mod headline;
+mod penalties;
+mod rates;
+mod where_next;
+
+use btu_suite::verdict::Verdict;
+use btu_units::Bytes;
+
+use crate::head::{RunHead, TextOptions};
+use crate::paint::Paint;
+
+/// The whole result; lines end with `\n`.
+pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> String {
+    let page = Page { verdict, run, options: *options, paint: Paint(options.colour) };
+    let sections = [
+        headline::lines(&page),
+        doubts::summary(&page),
+        rates::lines(&page),
+        penalties::slowdowns(&page),
+        penalties::seconds(&page),
+        further::interactive(&page),
+        further::udp(&page),
+        cpu::lines(&page),
+        doubts::lines(&page),
+        where_next::lines(&page),
+    ];
+    let sections: Vec<String> =
+        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
+    sections.join("\n\n") + "\n"
+}
+
+/// What every section is made from.
+struct Page<'a> {
+    verdict: &'a Verdict,
+    run: &'a RunHead,
+    options: TextOptions,
+    paint: Paint,
+}
+
+impl Page<'_> {
+    /// A section: its title, an explanation that may be skipped, and the lines of its table.
+    fn section(&self, title: &str, note: &str, table: Vec<String>) -> Vec<String> {
+        let width = self.options.columns();
+        let heading = format!("{}  {}", self.paint.title(title), self.paint.quiet(note));
+        let heading = if title.chars().count() + 2 + note.chars().count() <= width {
+            vec![heading.trim_end().to_owned()]
+        } else {
+            let note = crate::sheet::wrap(note, width, 0).into_iter().map(|line| self.paint.quiet(&line));
+            std::iter::once(self.paint.title(title)).chain(note).collect()
+        };
+        [heading, table].concat()
+    }
+
+    /// The message sizes of the run.
+    fn messages(&self) -> Vec<Bytes> {
+        self.verdict.per_size.iter().map(|size| size.message).collect()
+    }
+}
+
+/// The head of a column for a message size.
+fn size_head(message: Bytes) -> String {
+    format!("{} B", message.count())
+}
+
+/// Bits per second in a megabit per second.
+const MEGABIT: f64 = 1e6;

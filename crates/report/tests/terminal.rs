@@ -1,0 +1,106 @@
+//! What the terminal shows, word for word.
+
+mod sample;
+
+use btu_report::{RunLine, TextOptions, rate_text, runs_text};
+use btu_suite::cell::{Load, Row};
+use btu_suite::plan::Plan;
+use btu_suite::verdict::{Context, judge};
+use btu_units::{Bytes, Span};
+
+const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
+const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
+
+fn text(options: &TextOptions) -> String {
+    let context = sample::context();
+    rate_text(&judge(&sample::records(&context), &context), &sample::head(), options)
+}
+
+#[test]
+fn a_hundred_columns() {
+    insta::assert_snapshot!(text(&WIDE));
+}
+
+#[test]
+fn eighty_columns() {
+    insta::assert_snapshot!(text(&NARROW));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [80, 90, 99, 100, 120, 200] {
+        for line in text(&TextOptions { colour: false, width }).lines() {
+            assert!(line.chars().count() <= width, "{} columns of {width}: {line}", line.chars().count());
+            assert_eq!(line.trim_end(), line, "no blanks at the end");
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let coloured = text(&TextOptions { colour: true, ..WIDE });
+    assert!(coloured.contains("\x1b[1;32m"));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some(start) = rest.find("\x1b[") {
+        plain.push_str(&rest[..start]);
+        let end = rest[start..].find('m').unwrap();
+        rest = &rest[start + end + 1..];
+    }
+    plain.push_str(rest);
+    assert_eq!(plain, text(&WIDE));
+}
+
+/// The paper's fixed volume on an unfinished run with a void cell: every rare line at once.
+#[test]
+fn an_unfinished_run_of_the_papers_volume() {
+    let base = sample::context();
+    let context = Context { plan: Plan { volume: Some(Bytes::new(4_000_000)), ..base.plan }, ..base };
+    let mut records = sample::records(&context);
+    records.truncate(records.len() / 3);
+    records.retain(
+        |record| !matches!(record.row, Row::Network { load: Load::Transfer, message, .. } if message.count() == 65536),
+    );
+    records[7].faults.push("tcp-receive on active was killed: not finished after 2 s".to_owned());
+    insta::assert_snapshot!(rate_text(&judge(&records, &context), &sample::head(), &WIDE));
+}
+
+#[test]
+fn nothing_measured() {
+    insta::assert_snapshot!(rate_text(&judge(&[], &sample::context()), &sample::head(), &NARROW));
+}
+
+#[test]
+fn the_papers_rule_is_shown_when_the_volume_was_fixed() {
+    let base = sample::context();
+    let context = Context { plan: Plan { volume: Some(Bytes::new(4_000_000)), ..base.plan }, ..base };
+    let text = rate_text(&judge(&sample::records(&context), &context), &sample::head(), &WIDE);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("BTU'95")).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].contains("4 MB per component"));
+}
+
+fn line(id: &str, label: Option<&str>, rating: Option<f64>) -> RunLine {
+    RunLine {
+        id: id.to_owned(),
+        started: "2026-11-21 04:33".to_owned(),
+        state: if rating.is_some() { "complete" } else { "interrupted" }.to_owned(),
+        profile: "quick".to_owned(),
+        network: "veth".to_owned(),
+        label: label.map(str::to_owned),
+        valid_cells: 374,
+        cells: if rating.is_some() { 374 } else { 375 },
+        rating_bits_per_second: rating,
+        duration: rating.map(|_| Span::from_seconds(128)),
+    }
+}
+
+#[test]
+fn the_list_of_runs() {
+    let runs = [line("r12", None, Some(1.234e9)), line("r11", Some("before the new kernel"), None)];
+    insta::assert_snapshot!(runs_text(&runs, &WIDE));
+    assert!(runs_text(&runs, &NARROW).contains("before …"), "labels are cut where there is no room");
+    assert!(runs_text(&runs, &TextOptions { width: 120, ..WIDE }).contains("before the new kernel"));
+    assert!(!runs_text(&runs[..1], &WIDE).contains("label"), "no empty column");
+    assert_eq!(runs_text(&[], &WIDE), "No runs yet. `btu rate` makes one.\n");
+}
