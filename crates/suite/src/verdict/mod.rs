@@ -84,9 +84,9 @@ impl Verdict {
     /// The version of the form that this program writes.
     pub const VERSION: u32 = 1;
 
-    /// Rows of the rating whose interval is wider than wanted.
+    /// Rows of the rating that were measured and whose interval is wider than wanted, or unknown.
     pub fn low_confidence_rows(&self) -> usize {
-        self.rates.iter().filter(|row| row.low_confidence).count()
+        self.rates.iter().filter(|row| row.low_confidence && row.repetitions > 0).count()
     }
 }
 

@@ -140,16 +140,27 @@ fn retransmissions_on_a_lossy_path_are_as_asked() {
     );
 }
 
+fn hold_up(records: &mut [CellRecord]) {
+    for tcp in records.iter_mut().flat_map(senders) {
+        tcp.receiver_limited_us = tcp.busy_us * 8 / 10;
+    }
+}
+
 #[test]
 fn senders_that_wait_for_the_window() {
-    let causes = after(|records, _| {
-        for tcp in records.iter_mut().flat_map(senders) {
-            tcp.receiver_limited_us = tcp.busy_us * 8 / 10;
-        }
-    });
+    let causes = after(|records, _| hold_up(records));
     let [Cause::WindowLimited(found)] = &causes[..] else { panic!("{causes:?}") };
     assert_eq!((found.cells, found.of), (90, 90));
     assert!(close(found.share, 0.8));
+}
+
+#[test]
+fn a_small_window_that_was_asked_for_is_no_surprise() {
+    let causes = after(|records, context| {
+        context.plan.window = Some(Bytes::new(4000));
+        hold_up(records);
+    });
+    assert_eq!(causes, []);
 }
 
 #[test]

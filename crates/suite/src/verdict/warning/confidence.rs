@@ -154,8 +154,10 @@ impl Doubt for SmallOverlap {
             Some(volume) => {
                 format!("a `--volume` other than {volume}, or none: then all activities are calibrated to last alike")
             }
-            None => "penalties of these rows are lower bounds; the larger the slowdown of one side, the less they meet"
-                .to_owned(),
+            None => {
+                "take the penalties of these rows as lower bounds: the more one side slows down, the less they meet"
+                    .to_owned()
+            }
         }
     }
 }

@@ -75,7 +75,7 @@ impl Doubt for LoadBefore {
 /// More activities than processors: those of the test machine also compete with the black boxes' own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverCommitted {
-    /// Workers of the largest cell, servers that mostly wait not counted.
+    /// Workers of the largest cell; one that only answers, or does nothing, is not counted.
     pub workers: u64,
     /// Processors.
     pub cpus: u64,
@@ -92,7 +92,7 @@ impl OverCommitted {
 /// Whether a worker mostly waits for another one.
 fn waits(placed: &PlacedReport) -> bool {
     let outcome = placed.result.as_ref().ok().map(|report| &report.outcome);
-    matches!(outcome, Some(Outcome::Served { .. } | Outcome::Responded { .. } | Outcome::Null))
+    matches!(outcome, Some(Outcome::Responded { .. } | Outcome::Null))
 }
 
 impl Doubt for OverCommitted {
@@ -105,6 +105,6 @@ impl Doubt for OverCommitted {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "slowdowns include what the black boxes take from the same processors; use a machine with more".to_owned()
+        "a machine with more processors; slowdowns here include what the black boxes take from the same ones".to_owned()
     }
 }

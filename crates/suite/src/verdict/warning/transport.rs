@@ -91,8 +91,12 @@ impl Doubt for Retransmits {
 
     fn advice(&self, plan: &Plan) -> String {
         match plan.network {
-            Network::Veth => "backlog queues overflow when processors are short: more processors, or `--window`",
-            Network::Path(_) => "the queue before the line overflows: that is TCP at work, or use `--window`",
+            Network::Veth => {
+                "a machine with more processors, or a `--window`: backlogs overflow when receivers wait for a processor"
+            }
+            Network::Path(_) => {
+                "a smaller `--window`; without one TCP fills the queue before the line until it overflows"
+            }
         }
         .to_owned()
     }
@@ -114,6 +118,10 @@ const MOST_HELD_UP: f64 = 0.5;
 
 impl WindowLimited {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
+        if context.plan.window.is_some() {
+            // It was asked for.
+            return None;
+        }
         let idle = context.rated_rows(|_, load| load == Load::Idle);
         let repetitions = idle.into_iter().flat_map(|row| cells.of(row));
         let shares: Vec<f64> = repetitions.filter_map(|record| held_up(record)).collect();
@@ -137,14 +145,8 @@ impl Doubt for WindowLimited {
         format!("in {} of {of} senders waited for the receiver's window {share} of the time", self.cells)
     }
 
-    fn advice(&self, plan: &Plan) -> String {
-        match plan.window {
-            Some(window) => {
-                format!("as asked with `--window` {window}; these rates are the window over the round trip")
-            }
-            None => "the receiver is the limit: it gets too little processor, or its `net.ipv4.tcp_rmem` is small"
-                .to_owned(),
-        }
+    fn advice(&self, _: &Plan) -> String {
+        "a machine with more processors, or a larger `net.ipv4.tcp_rmem`: the receivers are the limit".to_owned()
     }
 }
 
@@ -172,7 +174,7 @@ impl Doubt for BufferDrops {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "that is loss in the host, not in the network; `net.core.rmem_max` bounds the buffer".to_owned()
+        "a larger `net.core.rmem_max`, which bounds the buffer; this is loss in the host, not in the network".to_owned()
     }
 }
 
@@ -203,6 +205,6 @@ impl Doubt for LatePacing {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "the UDP rows hold bursts; a machine with more processors keeps the schedule".to_owned()
+        "a machine with more processors: as it is, the UDP rows hold bursts".to_owned()
     }
 }
