@@ -5,3 +5,4 @@
 pub mod house;
 pub mod offload;
 pub mod port;
+pub mod wire;

@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use btu_units::Time;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use batch::Batch;
@@ -25,9 +26,11 @@ pub const BATCH: usize = 64;
 const OFFLOAD_HEADER: usize = 10;
 
 /// What a port carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Carriage {
     /// Frames as they are on a wire. The stations' offloads have to be off ([`crate::offload::set_offloads`]).
+    #[default]
     Frames,
     /// Whatever the stations' kernels hand over, up to 64 kB with unfinished checksums and the notes about them
     /// (`PACKET_VNET_HDR`): fast, but delays, losses and counts are per superframe.
@@ -79,6 +82,7 @@ pub struct Port {
     interface: String,
     batch: Batch,
     carriage: Carriage,
+    mtu: usize,
     received: Vec<Received>,
     kernel_drops: u64,
     too_long: u64,
@@ -91,8 +95,10 @@ impl Port {
     /// # Errors
     /// No such interface, or no `CAP_NET_RAW` over the namespace.
     pub fn open(interface: &str, carriage: Carriage) -> Result<Self, PortError> {
+        let (socket, mtu) = socket::open(interface, carriage)?;
         Ok(Self {
-            socket: socket::open(interface, carriage)?,
+            socket,
+            mtu,
             interface: interface.to_owned(),
             batch: Batch::new(),
             carriage,
@@ -105,6 +111,11 @@ impl Port {
     /// The interface's name.
     pub fn interface(&self) -> &str {
         &self.interface
+    }
+
+    /// The largest packet the interface passes, without its Ethernet header.
+    pub fn mtu(&self) -> usize {
+        self.mtu
     }
 
     /// Takes at most [`BATCH`] frames without waiting, into free buffers; none when there is none, or no free buffer:

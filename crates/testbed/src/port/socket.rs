@@ -11,8 +11,8 @@ use super::{Carriage, PortError};
 /// What the kernel may keep while the wire does something else: about 20 000 full frames.
 const BUFFER_BYTES: libc::c_int = 32 << 20;
 
-/// Opens a raw socket on an interface.
-pub(super) fn open(interface: &str, carriage: Carriage) -> Result<OwnedFd, PortError> {
+/// Opens a raw socket on an interface, and reads the interface's MTU.
+pub(super) fn open(interface: &str, carriage: Carriage) -> Result<(OwnedFd, usize), PortError> {
     let failed = |operation, remedy| {
         move |source: io::Error| PortError { operation, interface: interface.to_owned(), remedy, source }
     };
@@ -26,7 +26,8 @@ pub(super) fn open(interface: &str, carriage: Carriage) -> Result<OwnedFd, PortE
         raw_socket().map_err(failed("opening a packet socket", "CAP_NET_RAW is needed over this network namespace"))?;
     configure(&socket, index, carriage).map_err(failed("configuring a packet socket", "the kernel may be too old"))?;
     bind(&socket, index).map_err(failed("binding a packet socket", "the interface may be down"))?;
-    Ok(socket)
+    let mtu = mtu(&socket, interface).map_err(failed("reading the MTU", "it may just have been removed"))?;
+    Ok((socket, mtu))
 }
 
 /// A socket that takes nothing until it is bound: protocol 0.
@@ -78,6 +79,21 @@ fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) 
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: `value` is `length` bytes of plain C data that the kernel only reads.
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), length) })
+}
+
+/// `SIOCGIFMTU` (netdevice(7)).
+fn mtu(socket: &OwnedFd, interface: &str) -> io::Result<usize> {
+    // SAFETY: all-zero is a valid `ifreq`: integers, byte arrays and null pointers.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // An interface that was found by its name has at most 15 bytes of it; the last stays zero.
+    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from.cast_signed() as libc::c_char;
+    }
+    // SAFETY: the kernel reads and writes one `ifreq`, which lives across the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU as _, &raw mut request) })?;
+    // SAFETY: after this ioctl the union holds the MTU.
+    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+    usize::try_from(mtu).map_err(io::Error::other)
 }
 
 /// Frames dropped since the last reading (`PACKET_STATISTICS`).

@@ -1,0 +1,71 @@
+//! The wire's own books beside the network's: what its ports did, and how late frames left.
+
+use btu_medium::{Account, Network};
+use btu_stats::Histogram;
+use btu_suite::record::{ElementAccount, WireAccount};
+
+/// What happened at one port since the books were opened, in frames.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PortBooks {
+    /// Taken from the kernel and handed to the network.
+    pub(super) received: u64,
+    /// Handed to the port to be sent.
+    pub(super) offered: u64,
+    /// Of those, taken by the kernel.
+    pub(super) sent: u64,
+    /// The port's counters when the books were opened.
+    pub(super) kernel_drops_before: u64,
+    pub(super) misfits_before: u64,
+}
+
+/// A port's books as they are shown, with its counters now.
+pub(super) struct PortView<'a> {
+    pub(super) interface: &'a str,
+    pub(super) books: PortBooks,
+    pub(super) kernel_drops: u64,
+    pub(super) misfits: u64,
+}
+
+/// Everything, as one account.
+pub(super) fn account(network: &Network, ports: &[PortView<'_>], lateness: &Histogram) -> WireAccount {
+    let elements = network.accounts().map(|(name, account)| element(name, &account));
+    WireAccount {
+        elements: elements.chain(ports.iter().flat_map(PortView::elements)).collect(),
+        port_drops: ports.iter().map(|port| port.kernel_drops - port.books.kernel_drops_before).sum(),
+        lateness: lateness.clone(),
+    }
+}
+
+fn element(name: &str, account: &Account) -> ElementAccount {
+    ElementAccount {
+        name: name.to_owned(),
+        received: account.received,
+        duplicated: account.duplicated,
+        delivered: account.delivered,
+        dropped: account.drops().map(|(cause, frames)| (cause.name().to_owned(), frames)).collect(),
+        held: account.held,
+    }
+}
+
+impl PortView<'_> {
+    /// A port seen as two elements: one that takes frames in, one that sends them out.
+    fn elements(&self) -> [ElementAccount; 2] {
+        let misfits = self.misfits - self.books.misfits_before;
+        let refused = self.books.offered - self.books.sent;
+        [
+            self.side("receive", self.books.received, ("misfit length", misfits)),
+            self.side("send", self.books.sent, ("refused by the kernel", refused)),
+        ]
+    }
+
+    fn side(&self, side: &str, delivered: u64, (cause, dropped): (&str, u64)) -> ElementAccount {
+        ElementAccount {
+            name: format!("{}/{side}", self.interface),
+            received: delivered + dropped,
+            duplicated: 0,
+            delivered,
+            dropped: (dropped > 0).then(|| (cause.to_owned(), dropped)).into_iter().collect(),
+            held: 0,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The coordinator's side of the control socket.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use btu_suite::network::{Impairment, Station};
+use btu_suite::record::WireAccount;
+
+use super::WireError;
+use super::protocol::{LONGEST_LINE, Reply, Request};
+
+/// A wire answers between turns, in well under a millisecond; this long means that it is gone or stopped.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often a wire that is just being started is asked for.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// A connection to a running wire. All calls block, for at most five seconds.
+#[derive(Debug)]
+pub struct WireClient {
+    stream: BufReader<UnixStream>,
+    path: String,
+}
+
+impl WireClient {
+    /// Connects to the wire that listens at `path`, or soon will: for up to five seconds.
+    ///
+    /// # Errors
+    /// Nothing listens there.
+    pub fn connect(path: &Path) -> Result<Self, WireError> {
+        let failed =
+            |source| WireError::Control { operation: "connecting to", path: path.display().to_string(), source };
+        let stream = connect(path).map_err(failed)?;
+        let timed = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+        timed.map_err(failed)?;
+        Ok(Self { stream: BufReader::new(stream), path: path.display().to_string() })
+    }
+
+    /// Sets what happens to packets that come in to these black boxes from now on; others stay as they are. When this
+    /// returns it is so.
+    ///
+    /// # Errors
+    /// The wire has no such black box, a share is not between 0 and 1 (then nothing is changed), or it is gone.
+    pub fn set(&mut self, impairments: &[(Station, Impairment)]) -> Result<(), WireError> {
+        self.order(&Request::Set(impairments.to_vec()))
+    }
+
+    /// Opens new books; frames that are under way are carried over.
+    ///
+    /// # Errors
+    /// The wire is gone.
+    pub fn reset(&mut self) -> Result<(), WireError> {
+        self.order(&Request::Reset)
+    }
+
+    /// The books since the start or the last reset.
+    ///
+    /// # Errors
+    /// The wire is gone.
+    pub fn account(&mut self) -> Result<WireAccount, WireError> {
+        match self.ask(&Request::Account)? {
+            Reply::Account(account) => Ok(*account),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Ends the wire.
+    ///
+    /// # Errors
+    /// The wire is gone already.
+    pub fn stop(mut self) -> Result<(), WireError> {
+        self.order(&Request::Stop)
+    }
+
+    fn order(&mut self, request: &Request) -> Result<(), WireError> {
+        match self.ask(request)? {
+            Reply::Done => Ok(()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Reply, WireError> {
+        let answer = self.exchange(request);
+        answer.map_err(|source| WireError::Control { operation: "asking", path: self.path.clone(), source })
+    }
+
+    fn exchange(&mut self, request: &Request) -> io::Result<Reply> {
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        self.stream.get_mut().write_all(&line)?;
+        line.clear();
+        (&mut self.stream).take(2 * LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(serde_json::from_slice(&line)?)
+    }
+}
+
+/// A wire that is being started has no socket yet, or one that it does not listen on yet.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match UnixStream::connect(path) {
+            Err(error) if Instant::now() < end && is_early(&error) => std::thread::sleep(RETRY),
+            result => return result,
+        }
+    }
+}
+
+fn is_early(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+fn unexpected(reply: Reply) -> WireError {
+    match reply {
+        Reply::Refused(why) => WireError::Refused(why),
+        Reply::Done | Reply::Account(_) => WireError::Refused("it answered another question".to_owned()),
+    }
+}

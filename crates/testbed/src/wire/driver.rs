@@ -1,0 +1,81 @@
+//! The loop: take in, carry, send, wait; orders in between.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+
+use btu_units::Time;
+
+use super::WireError;
+use super::carrier::{Carrier, Turn};
+use super::control::Control;
+use super::plan::WirePlan;
+use super::realtime;
+use super::wait::Waiter;
+
+/// Busy turns after which orders are looked for all the same.
+const TURNS_BETWEEN_ORDERS: u32 = 64;
+
+/// Runs a wire until it is told to stop, or until `lifeline` (a pipe or socket that somebody keeps open and never writes
+/// to) ends. To be called in a process of its own, in the network namespace that has the interfaces.
+///
+/// # Errors
+/// An impossible plan, an interface that cannot be opened or goes away; see [`WireError`].
+pub fn run(plan: &WirePlan, control: UnixListener, lifeline: Option<OwnedFd>) -> Result<(), WireError> {
+    let carrier = Carrier::new(plan)?;
+    let control = Control::new(control).map_err(system("preparing the control socket"))?;
+    let _wakefulness = realtime::prepare();
+    Wire { carrier, control, lifeline, waiter: Waiter::new() }.live()
+}
+
+struct Wire {
+    carrier: Carrier,
+    control: Control,
+    lifeline: Option<OwnedFd>,
+    waiter: Waiter,
+}
+
+impl Wire {
+    fn live(mut self) -> Result<(), WireError> {
+        let mut busy_turns = 0;
+        loop {
+            let Turn { received, wake } = self.carrier.turn()?;
+            busy_turns = if received { busy_turns + 1 } else { 0 };
+            if received && busy_turns < TURNS_BETWEEN_ORDERS {
+                continue;
+            }
+            busy_turns = 0;
+            self.wait(if received { Some(Time::ZERO) } else { wake })?;
+            if self.listen() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for frames, orders, the end of the lifeline, or the due time.
+    fn wait(&mut self, due: Option<Time>) -> Result<(), WireError> {
+        self.waiter.clear();
+        self.carrier.ports().for_each(|port| self.waiter.watch(port.as_fd(), false));
+        self.control.watched().for_each(|(fd, output)| self.waiter.watch(fd, output));
+        self.lifeline.iter().for_each(|lifeline| self.waiter.watch(lifeline.as_fd(), false));
+        self.waiter.wait(due).map_err(system("waiting for frames"))?;
+        self.carrier.note_ready(|port| self.waiter.is_ready(port));
+        Ok(())
+    }
+
+    /// Obeys orders that have come; says whether it is time to end.
+    fn listen(&mut self) -> bool {
+        let first = self.carrier.ports().count();
+        let lifeline = first + self.control.watched().count();
+        if self.lifeline.is_some() && self.waiter.is_ready(lifeline) {
+            return true;
+        }
+        if (first..lifeline).any(|place| self.waiter.is_ready(place)) {
+            self.control.serve(|request| self.carrier.obey(request));
+        }
+        self.carrier.is_stopping() && self.control.is_quiet()
+    }
+}
+
+fn system(operation: &'static str) -> impl Fn(std::io::Error) -> WireError {
+    move |source| WireError::System { operation, source }
+}

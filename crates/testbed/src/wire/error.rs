@@ -1,0 +1,39 @@
+//! What can go wrong with a wire, on either end of its control socket.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::port::PortError;
+
+/// Why a wire cannot run, or did not do what it was told.
+#[derive(Debug, Error)]
+pub enum WireError {
+    /// The plan asks for something impossible; found before any port is opened.
+    #[error("the wire's plan cannot be carried out: {0}")]
+    Plan(String),
+    /// A port could not be opened, or is gone.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// A system call of the wire's own failed.
+    #[error("wire: {operation}: {source}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The other end of the control socket did not answer.
+    #[error("{operation} the wire at {path}: {source}; it may have ended, its error output says why")]
+    Control {
+        /// What was tried.
+        operation: &'static str,
+        /// The control socket.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The wire refused an order.
+    #[error("the wire refused: {0}")]
+    Refused(String),
+}

@@ -1,0 +1,30 @@
+//! The wire: the process that carries frames between stations' ports through a medium, in real time.
+//!
+//! One plain thread does everything, in turns: take frames from the ports, hand them to the network
+//! ([`btu_medium::Network`]) with the time at which the kernel got them, send what is due, wait. It speaks with its
+//! coordinator over a Unix socket, between turns. Deadlines are absolute and come from the network, so a late wake-up
+//! delays single frames and is measured ([`WireAccount::lateness`]), but never shifts what follows.
+//!
+//! What it does to frames:
+//! * a path's line, delay, loss, duplication and reordering act on every Ethernet frame;
+//! * a black box's loss (DR) acts on IPv4 and IPv6 packets only, so address resolution survives it; its delay (DL) acts
+//!   on every frame, so nothing overtakes;
+//! * VLAN tags are not carried: the kernel takes them off before a packet socket sees the frame.
+//!
+//! [`WireAccount::lateness`]: btu_suite::record::WireAccount::lateness
+
+mod books;
+mod carrier;
+mod client;
+mod control;
+mod driver;
+mod error;
+mod plan;
+mod protocol;
+mod realtime;
+mod wait;
+
+pub use client::WireClient;
+pub use driver::run;
+pub use error::WireError;
+pub use plan::{BlackBox, PathPorts, Shape, WirePlan};

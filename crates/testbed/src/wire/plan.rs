@@ -1,0 +1,218 @@
+//! What a wire connects, and the network that comes of it.
+
+use btu_medium::{Attachment, Chain, Coin, Input, Limit, Link, Network, Pass, Port, Probability, Stage, Wiring};
+use btu_suite::network::{Path, Station};
+use serde::{Deserialize, Serialize};
+
+use super::WireError;
+use crate::port::Carriage;
+
+/// Everything a wire has to know; interfaces are named as in the network namespace it is started in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WirePlan {
+    /// Seeds the random streams of all elements.
+    pub seed: u64,
+    /// What is connected with what.
+    #[serde(flatten)]
+    pub shape: Shape,
+    /// What the ports carry.
+    #[serde(default)]
+    pub carriage: Carriage,
+}
+
+/// The two kinds of wire.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Shape {
+    /// A piece of wire before each black box, which acts on what comes in to it: two interfaces each.
+    Veth {
+        /// The black boxes.
+        boxes: Vec<BlackBox>,
+    },
+    /// A point-to-point path between the test station and a learning switch with both black boxes.
+    ///
+    /// Frames from the test station pass the chain `up`, frames to it the chain `down`; what goes to a black box passes
+    /// its input, wherever it comes from. The queue before each line holds 100 full frames or 100 ms worth of them,
+    /// whichever is more ([`Limit::for_rate`]).
+    Path {
+        /// The path's properties, the same in both directions.
+        path: Path,
+        /// One interface for each station.
+        ports: PathPorts,
+    },
+}
+
+/// The wire's interfaces around one black box.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlackBox {
+    /// Which black box.
+    pub station: Station,
+    /// The interface towards the other stations.
+    pub inner: String,
+    /// The interface towards the black box.
+    pub outer: String,
+}
+
+/// The wire's interfaces towards each station.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathPorts {
+    /// Towards the test station.
+    pub test: String,
+    /// Towards active.
+    pub active: String,
+    /// Towards passive.
+    pub passive: String,
+}
+
+/// A network, the interfaces at its ports, and where black boxes are.
+pub(super) struct Layout {
+    pub(super) network: Network,
+    pub(super) interfaces: Vec<String>,
+    pub(super) inputs: Vec<(Station, Port)>,
+}
+
+impl WirePlan {
+    /// Draws the network.
+    pub(super) fn layout(&self) -> Result<Layout, WireError> {
+        match &self.shape {
+            Shape::Veth { boxes } => self.veth(boxes),
+            Shape::Path { path, ports } => self.path(path, ports),
+        }
+    }
+
+    /// Pairs of ports: 0 and 1 around the first black box, 2 and 3 around the second.
+    fn veth(&self, boxes: &[BlackBox]) -> Result<Layout, WireError> {
+        let mut layout = Draft::default();
+        for BlackBox { station, inner, outer } in boxes {
+            if !station.is_black_box() {
+                return Err(WireError::Plan(format!(
+                    "{station} is not a black box: nothing may be done to its packets"
+                )));
+            }
+            let from_box = pass(format!("{station}/output"));
+            let to_lan = pass(format!("{station}/to-lan"));
+            let from_lan = pass(format!("{station}/from-lan"));
+            layout.attach(inner, Attachment { inbound: from_lan, outbound: to_lan });
+            let port = layout.attach(outer, Attachment { inbound: from_box, outbound: self.input(*station) });
+            layout.inputs.push((*station, port));
+        }
+        let partner = |port: u16| Port(port ^ 1);
+        let patch = (0..2 * boxes.len() as u16).map(partner).collect();
+        layout.finish(Wiring::Patch(patch))
+    }
+
+    fn path(&self, path: &Path, ports: &PathPorts) -> Result<Layout, WireError> {
+        let link = link(path)?;
+        let mut layout = Draft::default();
+        layout.attach(
+            &ports.test,
+            Attachment { inbound: link.chain("up", self.seed), outbound: link.chain("down", self.seed) },
+        );
+        for (station, interface) in [(Station::Active, &ports.active), (Station::Passive, &ports.passive)] {
+            let output = pass(format!("{station}/output"));
+            let port = layout.attach(interface, Attachment { inbound: output, outbound: self.input(station) });
+            layout.inputs.push((station, port));
+        }
+        layout.finish(Wiring::Switch)
+    }
+
+    /// What a black box may do to incoming packets later on; nothing to begin with.
+    fn input(&self, station: Station) -> Chain {
+        let name = format!("{station}/input");
+        let coin = Coin::new(self.seed, &name, Probability::NEVER);
+        Chain::new(name, Stage::Input(Input::new(coin, Limit::frames(Limit::MOST_FRAMES))))
+    }
+}
+
+fn pass(name: String) -> Chain {
+    Chain::new(name, Stage::Pass(Pass::new()))
+}
+
+fn link(path: &Path) -> Result<Link, WireError> {
+    if path.rate.bits_per_second() == 0 {
+        return Err(WireError::Plan("a line rate of 0 carries nothing".to_owned()));
+    }
+    Ok(Link {
+        rate: path.rate,
+        delay: path.delay,
+        loss: probability("loss", path.loss)?,
+        duplicate: probability("duplicate", path.duplicate)?,
+        reorder: probability("reorder", path.reorder)?,
+    })
+}
+
+fn probability(what: &str, share: f64) -> Result<Probability, WireError> {
+    Probability::new(share).map_err(|error| WireError::Plan(format!("{what}: {error}")))
+}
+
+/// A layout in the making.
+#[derive(Default)]
+struct Draft {
+    attachments: Vec<Attachment>,
+    interfaces: Vec<String>,
+    inputs: Vec<(Station, Port)>,
+}
+
+impl Draft {
+    fn attach(&mut self, interface: &str, attachment: Attachment) -> Port {
+        self.attachments.push(attachment);
+        self.interfaces.push(interface.to_owned());
+        Port(self.attachments.len() as u16 - 1)
+    }
+
+    fn finish(self, wiring: Wiring) -> Result<Layout, WireError> {
+        let Self { attachments, interfaces, inputs } = self;
+        let twice = interfaces.iter().enumerate().find(|(n, interface)| interfaces[..*n].contains(interface));
+        match twice {
+            Some((_, interface)) => Err(WireError::Plan(format!("interface {interface} is named twice"))),
+            None if interfaces.is_empty() => Err(WireError::Plan("it names no interface".to_owned())),
+            None => Ok(Layout { network: Network::new(attachments, wiring), interfaces, inputs }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use btu_units::{BitRate, Span};
+
+    fn path(loss: f64) -> WirePlan {
+        let rate = BitRate::from_megabits_per_second(10);
+        let path = Path { rate, delay: Span::ZERO, loss, duplicate: 0.0, reorder: 0.0 };
+        let [test, active, passive] = ["a", "b", "c"].map(str::to_owned);
+        let shape = Shape::Path { path, ports: PathPorts { test, active, passive } };
+        WirePlan { seed: 1, shape, carriage: Carriage::Frames }
+    }
+
+    #[test]
+    fn plans_survive_the_way_to_the_wire() {
+        let boxes = vec![BlackBox { station: Station::Active, inner: "x".into(), outer: "y".into() }];
+        for plan in [path(0.1), WirePlan { shape: Shape::Veth { boxes }, ..path(0.0) }] {
+            let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(serde_json::from_str::<WirePlan>(&text).unwrap(), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn elements_are_named_after_their_place() {
+        let layout = path(0.0).layout().unwrap();
+        let names: Vec<&str> = layout.network.accounts().map(|(name, _)| name).collect();
+        for name in ["up/line", "up/loss", "down/delay", "active/input", "passive/output"] {
+            assert!(names.contains(&name), "{name} in {names:?}");
+        }
+    }
+
+    #[test]
+    fn impossible_plans_are_refused() {
+        let boxes = |station| vec![BlackBox { station, inner: "x".into(), outer: "x".into() }];
+        for plan in [
+            path(1.5),
+            path(f64::NAN),
+            WirePlan { shape: Shape::Veth { boxes: boxes(Station::Test) }, ..path(0.0) },
+            WirePlan { shape: Shape::Veth { boxes: boxes(Station::Active) }, ..path(0.0) },
+            WirePlan { shape: Shape::Veth { boxes: Vec::new() }, ..path(0.0) },
+        ] {
+            assert!(matches!(plan.layout(), Err(WireError::Plan(_))), "{plan:?}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What is said over the control socket: one JSON value per line, each request answered by one reply.
+
+use btu_suite::network::{Impairment, Station};
+use btu_suite::record::WireAccount;
+use serde::{Deserialize, Serialize};
+
+/// From the coordinator.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Request {
+    /// Do this to packets that come in to these black boxes from now on; others stay as they are.
+    Set(Vec<(Station, Impairment)>),
+    /// Show the books since the last reset.
+    Account,
+    /// Open new books.
+    Reset,
+    /// End.
+    Stop,
+}
+
+/// From the wire.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Reply {
+    /// It is done.
+    Done,
+    /// The books.
+    Account(Box<WireAccount>),
+    /// It is not done, for this reason.
+    Refused(String),
+}
+
+/// Longest line either side accepts: a request is far shorter, an account with a full histogram a fraction of it.
+pub(super) const LONGEST_LINE: usize = 1 << 20;
