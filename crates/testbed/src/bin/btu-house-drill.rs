@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ use btu_testbed::house::{self, Testbed, TestbedRequest};
 use btu_units::{BitRate, Span};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, socket,
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, setsockopt, socket,
+    sockopt,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -100,6 +101,7 @@ fn answer(connection: &UnixStream) -> Outcome<()> {
         ["interfaces"] => interfaces()?,
         ["listen"] => listen()?,
         ["send", to, bytes] => send_bytes(to, bytes.parse()?)?,
+        ["send-train", to, bytes, segment] => send_train(to, bytes.parse()?, segment.parse()?)?,
         ["capture", interface, milliseconds] => capture(interface, Duration::from_millis(milliseconds.parse()?))?,
         _ => "what?".to_owned(),
     };
@@ -135,14 +137,17 @@ fn send_bytes(to: &str, bytes: usize) -> Outcome<String> {
     Ok(u64::from_be_bytes(count).to_string())
 }
 
+/// Sends UDP datagrams as one superframe, for whoever has segmentation offload to cut.
+fn send_train(to: &str, bytes: usize, segment: u16) -> Outcome<String> {
+    let sender = UdpSocket::bind("0.0.0.0:0")?;
+    setsockopt(&sender, sockopt::UdpGsoSegment, &i32::from(segment))?;
+    Ok(sender.send_to(&vec![7; bytes], to)?.to_string())
+}
+
 /// Counts the frames that arrive at an interface, and measures the longest.
 fn capture(interface: &str, time: Duration) -> Outcome<String> {
     let port = Port::open(interface)?;
-    nix::sys::socket::setsockopt(
-        &port.0,
-        nix::sys::socket::sockopt::ReceiveTimeout,
-        &nix::sys::time::TimeVal::new(0, 20_000),
-    )?;
+    setsockopt(&port.0, sockopt::ReceiveTimeout, &nix::sys::time::TimeVal::new(0, 20_000))?;
     let (deadline, mut buffer) = (Instant::now() + time, vec![0; 70_000]);
     let (mut frames, mut longest) = (0, 0);
     while Instant::now() < deadline {

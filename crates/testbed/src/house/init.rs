@@ -107,6 +107,8 @@ fn go_down() -> ! {
     let deadline = Instant::now() + GRACE;
     // -1 is everybody in this process namespace but process 1.
     let mut somebody = kill(Pid::from_raw(-1), Signal::SIGTERM).is_ok();
+    // Whoever was stopped cannot hear it.
+    kill(Pid::from_raw(-1), Signal::SIGCONT).ok();
     while somebody && Instant::now() < deadline {
         match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
             Err(Errno::ECHILD) => somebody = false,

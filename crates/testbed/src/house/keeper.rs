@@ -1,7 +1,6 @@
 //! The coordinator's side of a house: a thread that starts the outer process, listens to it, and outlives it.
 
 use std::io::{self, BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -53,8 +52,7 @@ impl Keeper {
         let (events_to, events) = channel();
         let (gone_to, gone) = channel();
         let mut command = Command::new(executable);
-        // A group of its own: the terminal's Ctrl-C is for the coordinator, which lowers the house in good order.
-        command.args(["internal", "testbed"]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["internal", "testbed"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         // The outer process dies with the thread that starts it, so that thread stays until it is gone.
         let keep = move || {
             let _hangs_up_at_the_end: Sender<()> = gone_to;

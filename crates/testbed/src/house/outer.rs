@@ -13,7 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use nix::unistd::{getegid, geteuid};
+use nix::unistd::{getegid, geteuid, setsid};
 
 use super::error::TestbedError;
 use super::process::own;
@@ -43,12 +43,23 @@ pub fn outer() -> ExitCode {
 }
 
 fn start() -> Result<Child, TestbedError> {
+    leave_the_terminal()?;
     let order: Order = hear(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
     let privilege = make_namespaces()?;
     die_with_parent()?;
     let told = tell(io::stdout(), &Word::Granted { privilege });
     told.map_err(|error| TestbedError::protocol("answer the coordinator", error))?;
     start_init(&order)
+}
+
+/// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the house in good order; and nobody in
+/// the house is stopped for writing to a terminal that has `tostop` set.
+fn leave_the_terminal() -> Result<(), TestbedError> {
+    match setsid() {
+        // Already the leader of its session or group: started by hand, and nobody's terminal to leave.
+        Ok(_) | Err(nix::Error::EPERM) => Ok(()),
+        Err(error) => Err(TestbedError::process("leave the terminal", &error.into())),
+    }
 }
 
 /// Lets the kernel kill this process when the *thread* that started it ends, so whoever starts it must do so from a

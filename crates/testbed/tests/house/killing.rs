@@ -100,12 +100,8 @@ fn a_terminals_interrupt_reaches_nobody_in_the_house() {
     let Some(lab) = Lab::open(users()[0]) else { return };
     let mut house = lab.raise("veth", "run");
     let coordinator = house.process("coordinate");
-    let groups: Vec<_> = house
-        .processes()
-        .into_iter()
-        .filter(|(pid, _)| *pid != coordinator)
-        .map(|(pid, _)| nix::unistd::getpgid(Some(pid)).unwrap())
-        .collect();
-    assert!(groups.iter().all(|&group| group == house.process(OUTER)), "{groups:?}");
+    for (pid, line) in house.processes().into_iter().filter(|(pid, _)| *pid != coordinator) {
+        assert_eq!(nix::unistd::getsid(Some(pid)).unwrap(), house.process(OUTER), "{line}");
+    }
     house.lower();
 }

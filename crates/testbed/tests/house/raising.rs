@@ -66,6 +66,20 @@ fn the_impaired_way_has_frames_and_the_plain_way_superframes() {
 }
 
 #[test]
+fn a_train_of_datagrams_is_cut_before_the_wire() {
+    let Some(lab) = Lab::open(users()[0]) else { return };
+    for (network, address, interface) in [("veth", "198.18.1.2", "in-active"), ("path", "198.18.0.2", "p-test")] {
+        let mut house = lab.raise(network, "run");
+        // 20 datagrams of 1000 bytes, each in a frame with 42 bytes of headers (UDP 8, IPv4 20, Ethernet 14).
+        let seen = house.watch(interface, || {
+            assert_eq!(house.ask("test", &format!("send-train {address}:9 20000 1000")), "20000");
+        });
+        assert!(seen.0 >= 20 && seen.1 == 1_042, "{network}: {seen:?}");
+        house.lower();
+    }
+}
+
+#[test]
 fn the_wire_carries_what_comes_in_to_an_impaired_address_and_nothing_else() {
     let Some(lab) = Lab::open(users()[0]) else { return };
     let mut house = lab.raise("veth", "run");

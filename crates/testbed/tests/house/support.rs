@@ -62,7 +62,7 @@ impl Lab {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let home = tempfile::tempdir().expect("a temporary directory");
         fs::set_permissions(home.path(), Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_btu-house-drill"), home.path().join("drill")).unwrap();
+        copy(env!("CARGO_BIN_EXE_btu-house-drill"), &home.path().join("drill"));
         let houses = home.path().join("houses");
         fs::create_dir(&houses).unwrap();
         if user == User::Nobody {
@@ -114,6 +114,12 @@ impl Lab {
         assert!(word.starts_with("up "), "{network} as {:?}: {word}", self.user);
         house
     }
+}
+
+/// Copies in a process of its own: a file that is open for writing here, while another test starts a process, is for a
+/// moment open for writing there too, and cannot be executed ("text file busy").
+fn copy(from: &str, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().expect("cp starts").success());
 }
 
 /// Says why a test cannot be made here; fails where it must be.
@@ -197,11 +203,18 @@ impl House {
     /// is watched: returns how many frames came in there and how long the longest was.
     pub(crate) fn watch_transfer(&self, station: &str, address: &str, bytes: usize, interface: &str) -> (u64, usize) {
         let port = self.ask(station, "listen");
+        self.watch(interface, || {
+            assert_eq!(self.ask("test", &format!("send {address}:{port} {bytes}")), bytes.to_string());
+        })
+    }
+
+    /// Watches `interface` of the wire's namespace for a second, in which `work` is done.
+    pub(crate) fn watch(&self, interface: &str, work: impl FnOnce()) -> (u64, usize) {
         let directory = &self.directory;
         let seen = thread::scope(|scope| {
             let watch = scope.spawn(|| ask(directory, "wire", &format!("capture {interface} 1000")));
             thread::sleep(Duration::from_millis(200));
-            assert_eq!(self.ask("test", &format!("send {address}:{port} {bytes}")), bytes.to_string());
+            work();
             watch.join().unwrap()
         });
         let (frames, longest) = seen.split_once(' ').unwrap();
