@@ -6,10 +6,14 @@ use btu_units::Span;
 /// What stands where nothing was measured.
 pub(crate) const NOTHING: &str = "-";
 
-/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`.
+/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`; with an exponent where that would be
+/// long.
 pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
+    }
+    if !(1e-4..1e7).contains(&value.abs()) {
+        return format!("{value:.2e}");
     }
     let magnitude = value.abs().log10().floor() as i32;
     let step = 10f64.powi(magnitude - 2);
@@ -78,6 +82,9 @@ mod tests {
             (99.96, "100"),
             (0.012_34, "0.0123"),
             (-0.5, "-0.500"),
+            (9_999_999.0, "10000000"),
+            (4.2e44, "4.20e44"),
+            (0.000_012_3, "1.23e-5"),
         ];
         for (value, text) in table {
             assert_eq!(three_digits(value), text);

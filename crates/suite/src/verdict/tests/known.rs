@@ -121,6 +121,15 @@ fn void_cells_do_not_count_and_missing_rows_are_named() {
 }
 
 #[test]
+fn the_order_in_which_cells_were_stored_does_not_matter() {
+    let context = context();
+    let mut records = run(&context, 3, |_, block| 1.0 + f64::from(block) / 10.0, 1.0);
+    let forth = judge(&records, &context);
+    records.reverse();
+    assert_eq!(judge(&records, &context), forth);
+}
+
+#[test]
 fn nothing_measured_is_a_verdict_too() {
     let verdict = judge(&[], &context());
     assert!(verdict.rating.is_none() && verdict.idle.is_none() && verdict.cpu.is_empty());
