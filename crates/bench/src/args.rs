@@ -1,0 +1,51 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::case::Case;
+
+/// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub(crate) struct Args {
+    /// Blocks; each measures every tool of every case once, in random order
+    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(7..=1000))]
+    pub(crate) blocks: u32,
+    /// Seconds that each tool moves data in each block
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) seconds: u32,
+    /// Seed of the order, to repeat a run; random when absent
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Only these cases
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) case: Vec<Case>,
+    /// Leave the processors' idle states as they are (else they are held off through `/dev/cpu_dma_latency` if allowed)
+    #[arg(long)]
+    pub(crate) idle_states: bool,
+    /// Exit with 1 when a stated bound is missed
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// The `btu` whose workers are measured; the one beside this program when absent, and this program itself
+    /// (same traffic, same protocol) when there is none
+    #[arg(long)]
+    pub(crate) btu: Option<PathBuf>,
+    /// Where the result is written
+    #[arg(long, default_value = "target/bench")]
+    pub(crate) directory: PathBuf,
+    #[command(subcommand)]
+    pub(crate) part: Option<Part>,
+}
+
+/// The processes that this program makes of itself.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum Part {
+    /// Performs one activity, spoken to as any worker of btu.
+    #[command(hide = true)]
+    Worker,
+    /// Runs the comparison, in a network namespace that was made for it.
+    #[command(hide = true)]
+    Inside,
+}

@@ -1,0 +1,118 @@
+//! Two network namespaces joined by a veth pair; they exist as long as the processes in them.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::unistd::Uid;
+
+use crate::leash;
+
+/// The near end, where clients and senders are; 198.18.0.0/15 is reserved for benchmarks (RFC 2544).
+pub(crate) const NEAR: &str = "198.18.0.1";
+/// The far end, where servers and receivers are.
+pub(crate) const FAR: &str = "198.18.0.2";
+
+/// The far namespace, held by a process that lives as long as this value. The near one is this process's own.
+pub(crate) struct Lab {
+    holder: Child,
+    /// While it is open at 0, the processors do not go to sleep (linux, `pm_qos_interface`).
+    awake: Option<File>,
+}
+
+/// Replaces this process by itself, in a network namespace of its own.
+pub(crate) fn enter() -> Result<ExitCode> {
+    let mut command = Command::new("unshare");
+    if !Uid::effective().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let program = std::env::current_exe().context("find the own program")?;
+    command.arg("--net").arg(program).args(std::env::args_os().skip(1)).arg("inside");
+    Err(command.exec()).context("enter a network namespace with unshare (util-linux)")
+}
+
+impl Lab {
+    /// Raises the far namespace and the veth pair.
+    pub(crate) fn raise(hold_awake: bool) -> Result<Self> {
+        let holder = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "unshare", "--net", "cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .context("make the far namespace with unshare (util-linux)")?;
+        let lab = Self { holder, awake: hold_awake.then(stay_awake).flatten() };
+        lab.wait_for_far()?;
+        let far = lab.far();
+        for (namespace, words) in [
+            (None, format!("link add near type veth peer name far netns {far}")),
+            (None, format!("addr add {NEAR}/30 dev near")),
+            (None, "link set near up".to_owned()),
+            (Some(far), format!("addr add {FAR}/30 dev far")),
+            (Some(far), "link set far up".to_owned()),
+        ] {
+            leash::run(leash::command(namespace, "ip").args(words.split(' ')))?;
+        }
+        lab.wait_for_path()?;
+        Ok(lab)
+    }
+
+    /// A process in the far namespace.
+    pub(crate) fn far(&self) -> u32 {
+        self.holder.id()
+    }
+
+    /// Whether the processors are kept from sleeping.
+    pub(crate) fn is_held_awake(&self) -> bool {
+        self.awake.is_some()
+    }
+
+    /// `unshare` needs a moment until its process is in the new namespace and has become the holder.
+    fn wait_for_far(&self) -> Result<()> {
+        let near = std::fs::read_link("/proc/self/ns/net")?;
+        within_five_seconds("the far namespace did not come up", || {
+            let pid = self.far();
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            let there = std::fs::read_link(format!("/proc/{pid}/ns/net")).ok()?;
+            (name.trim() == "cat" && there != near).then_some(())
+        })
+    }
+
+    fn wait_for_path(&self) -> Result<()> {
+        let far = self.far();
+        within_five_seconds("the veth pair did not come up", || {
+            let state = leash::run(leash::command(Some(far), "ip").args(["-brief", "link", "show", "far"])).ok()?;
+            state.contains(" UP ").then_some(())
+        })
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // The holder reads from a pipe: closing it ends the holder, and with it the namespace and the veth pair.
+        drop(self.holder.stdin.take());
+        if let Err(error) = self.holder.wait() {
+            eprintln!("btu-bench: wait for the far namespace's process: {error}");
+        }
+    }
+}
+
+fn within_five_seconds<T>(failure: &str, mut attempt: impl FnMut() -> Option<T>) -> Result<T> {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(5) {
+        if let Some(done) = attempt() {
+            return Ok(done);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    bail!("{failure} within five seconds")
+}
+
+/// Holds `/dev/cpu_dma_latency` at 0 where that is allowed.
+fn stay_awake() -> Option<File> {
+    let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
+    file.write_all(&0i32.to_ne_bytes()).ok()?;
+    Some(file)
+}

@@ -1,0 +1,31 @@
+//! Side by side with the tools people know: `btu`'s traffic against iperf3, nuttcp and sockperf, in one run, on one
+//! pair of network namespaces joined by a veth pair, in randomised blocks.
+
+mod args;
+mod case;
+mod compare;
+mod lab;
+mod leash;
+mod order;
+mod report;
+mod run;
+mod tools;
+mod worker;
+
+use std::process::ExitCode;
+
+use args::{Args, Part};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.part {
+        Some(Part::Worker) => worker::run(),
+        Some(Part::Inside) => run::inside(&args),
+        None => run::outside(),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("btu-bench: {error:#}");
+        ExitCode::from(2)
+    })
+}

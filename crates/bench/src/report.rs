@@ -1,0 +1,171 @@
+//! The comparison on paper: circumstances, a table, a file.
+
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::args::Args;
+use crate::case::{Bound, Case, Measure, Tool};
+use crate::compare::{Spread, Verdict, ratios};
+use crate::run::Sample;
+
+/// Under which conditions everything was measured, the same for every tool.
+#[derive(Debug, Serialize)]
+pub(crate) struct Circumstances {
+    seed: u64,
+    blocks: u32,
+    seconds: u32,
+    kernel: String,
+    processors: usize,
+    pinning: &'static str,
+    idle_states: &'static str,
+    network: &'static str,
+    btu: String,
+    tools: Vec<String>,
+}
+
+impl Circumstances {
+    pub(crate) fn read(args: &Args, seed: u64, tools: Vec<String>, btu: String, is_held_awake: bool) -> Result<Self> {
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").context("read the kernel's release")?;
+        let idle_states =
+            if is_held_awake { "held off through /dev/cpu_dma_latency = 0" } else { "as the system has them" };
+        Ok(Self {
+            seed,
+            blocks: args.blocks,
+            seconds: args.seconds,
+            kernel: kernel.trim().to_owned(),
+            processors: std::thread::available_parallelism().context("count the processors")?.get(),
+            pinning: "none",
+            idle_states,
+            network: "one veth pair, default offloads and MTU",
+            btu,
+            tools,
+        })
+    }
+}
+
+impl fmt::Display for Circumstances {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}, {} blocks of {} s per tool", self.seed, self.blocks, self.seconds)?;
+        writeln!(f, "Linux {}, {} processors; pinning: {}", self.kernel, self.processors, self.pinning)?;
+        writeln!(f, "idle states: {}; network: {}", self.idle_states, self.network)?;
+        writeln!(f, "btu side: {}; against: {}", self.btu, self.tools.join(", "))
+    }
+}
+
+/// btu against another tool in one measure.
+#[derive(Debug, Serialize)]
+pub(crate) struct Comparison {
+    case: Case,
+    measure: Measure,
+    against: Tool,
+    /// Whether this tool is the best of the others in the case's first measure: bounds are held against it.
+    is_best: bool,
+    /// btu over the other, block by block.
+    ratio: Option<Spread>,
+    bound: Option<Bound>,
+    pub(crate) verdict: Option<Verdict>,
+}
+
+impl Comparison {
+    /// Every comparison of a case.
+    pub(crate) fn all_of(case: Case, samples: &[Sample]) -> Vec<Self> {
+        let best = best_of_others(case, samples);
+        let mut all = Vec::new();
+        for &(measure, bound) in case.measures() {
+            for &against in &case.tools()[1..] {
+                let ratio = Spread::of(&ratios(
+                    &values(case, Tool::Btu, measure, samples),
+                    &values(case, against, measure, samples),
+                ));
+                let is_best = best == Some(against);
+                let bound = bound.filter(|_| is_best);
+                let verdict = ratio.zip(bound).map(|(ratio, bound)| ratio.verdict(bound));
+                all.push(Self { case, measure, against, is_best, ratio, bound, verdict });
+            }
+        }
+        all
+    }
+}
+
+fn best_of_others(case: Case, samples: &[Sample]) -> Option<Tool> {
+    let (measure, _) = case.measures()[0];
+    let rank = |tool: &Tool| {
+        let median = Spread::of(&values(case, *tool, measure, samples)).map_or(f64::NAN, |spread| spread.median);
+        if measure.more_is_better() { median } else { -median }
+    };
+    case.tools()[1..].iter().copied().max_by(|a, b| rank(a).total_cmp(&rank(b)))
+}
+
+/// A tool's numbers, block by block.
+fn values(case: Case, tool: Tool, measure: Measure, samples: &[Sample]) -> Vec<f64> {
+    let own = samples.iter().filter(|sample| sample.case == case && sample.tool == tool);
+    own.map(|sample| sample.outcome.measure(measure)).collect()
+}
+
+/// Medians of every tool, then ratios with their spread.
+pub(crate) fn table(cases: &[Case], samples: &[Sample], comparisons: &[Comparison]) -> String {
+    let mut text = String::new();
+    for &case in cases {
+        // Writing to a string cannot fail.
+        write!(text, "\n{}\n", case.title()).ok();
+        for &(measure, _) in case.measures() {
+            for &tool in case.tools() {
+                if let Some(spread) = Spread::of(&values(case, tool, measure, samples)) {
+                    writeln!(text, "  {:<9} {}", tool.name(), absolute(&spread, measure)).ok();
+                }
+            }
+            let own = comparisons.iter().filter(|comparison| comparison.case == case && comparison.measure == measure);
+            own.for_each(|comparison| writeln!(text, "  {}", line(comparison)).unwrap_or_default());
+        }
+    }
+    text
+}
+
+fn absolute(spread: &Spread, measure: Measure) -> String {
+    let digits = if spread.median >= 1000.0 { 0 } else { 3 };
+    let Spread { median, min, max, .. } = spread;
+    format!("{median:>12.digits$} {:<11} (min {min:.digits$}, max {max:.digits$})", measure.unit())
+}
+
+fn line(comparison: &Comparison) -> String {
+    let name = format!("btu/{}", comparison.against.name());
+    let Some(ratio) = comparison.ratio else { return format!("{name:<13} no ratio: a number is missing") };
+    let bound = match (comparison.bound, comparison.verdict) {
+        (Some(Bound::AtLeast(limit)), Some(verdict)) => format!("; at least {limit:.2}: {}", words(verdict)),
+        (Some(Bound::AtMost(limit)), Some(verdict)) => format!("; at most {limit:.2}: {}", words(verdict)),
+        _ => String::new(),
+    };
+    let (low, high) = ratio.interval;
+    format!("{name:<13} {:.3} [{low:.3}, {high:.3}] (min {:.3}, max {:.3}){bound}", ratio.median, ratio.min, ratio.max)
+}
+
+fn words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Shown => "shown",
+        Verdict::Kept => "kept by the median",
+        Verdict::Open => "open, the interval reaches it",
+        Verdict::Missed => "MISSED",
+    }
+}
+
+/// Writes everything to a new file in `directory`.
+pub(crate) fn write(
+    directory: &Path,
+    circumstances: &Circumstances,
+    samples: &[Sample],
+    comparisons: &[Comparison],
+) -> Result<PathBuf> {
+    let failed = || format!("write the result to {}", directory.display());
+    std::fs::create_dir_all(directory).with_context(failed)?;
+    let second = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let path = directory.join(format!("side-by-side-{second}-{}.json", circumstances.seed));
+    let whole = serde_json::json!({
+        "written_unix_seconds": second, "circumstances": circumstances, "comparisons": comparisons, "samples": samples,
+    });
+    std::fs::write(&path, serde_json::to_vec_pretty(&whole)?).with_context(failed)?;
+    Ok(path)
+}

@@ -1,0 +1,70 @@
+//! One comparison from beginning to end.
+
+use std::hash::{BuildHasher, RandomState};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
+use crate::args::Args;
+use crate::case::{Case, Tool};
+use crate::compare::Verdict;
+use crate::lab::{self, Lab};
+use crate::report::{Circumstances, Comparison};
+use crate::tools::{self, Bench, Outcome, WorkerCommand};
+use crate::{order, report};
+
+/// One run of one tool.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Sample {
+    pub(crate) block: u32,
+    /// Its place in the block's order, from 0.
+    pub(crate) position: usize,
+    pub(crate) case: Case,
+    pub(crate) tool: Tool,
+    pub(crate) outcome: Outcome,
+}
+
+/// Goes into a network namespace and starts there.
+pub(crate) fn outside() -> Result<ExitCode> {
+    lab::enter()
+}
+
+/// Measures everything, prints, writes, judges.
+pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
+    let cases = if args.case.is_empty() { all_cases() } else { args.case.clone() };
+    let versions = tools::ensure_present(&cases)?;
+    let worker = WorkerCommand::find(args.btu.as_deref())?;
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+    let lab = Lab::raise(!args.idle_states)?;
+    let circumstances = Circumstances::read(args, seed, versions, worker.describe(), lab.is_held_awake())?;
+    print!("{circumstances}");
+    let bench = Bench { lab: &lab, worker: &worker, seconds: args.seconds, seed };
+    let samples = measure(&bench, &cases, args.blocks)?;
+    drop(lab);
+    let comparisons: Vec<_> = cases.iter().flat_map(|&case| Comparison::all_of(case, &samples)).collect();
+    println!("{}", report::table(&cases, &samples, &comparisons));
+    let path = report::write(&args.directory, &circumstances, &samples, &comparisons)?;
+    println!("written: {}", path.display());
+    let missed = comparisons.iter().any(|comparison| comparison.verdict == Some(Verdict::Missed));
+    Ok(ExitCode::from(u8::from(args.check && missed)))
+}
+
+fn all_cases() -> Vec<Case> {
+    vec![Case::Bulk, Case::Small, Case::TcpRequest, Case::UdpRequest]
+}
+
+fn measure(bench: &Bench<'_>, cases: &[Case], blocks: u32) -> Result<Vec<Sample>> {
+    let mut random = Pcg64::seed_from_u64(bench.seed);
+    let mut samples = Vec::new();
+    for block in 0..blocks {
+        eprintln!("block {} of {blocks}", block + 1);
+        for (position, (case, tool)) in order::block(cases, &mut random).into_iter().enumerate() {
+            let failed = || format!("{} with {} in block {}", case.title(), tool.name(), block + 1);
+            let outcome = bench.run(case, tool).with_context(failed)?;
+            samples.push(Sample { block, position, case, tool, outcome });
+        }
+    }
+    Ok(samples)
+}

@@ -1,0 +1,164 @@
+//! btu: two workers, spoken to as its agents do.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use anyhow::{Context, Result, bail};
+use btu_suite::activity::{Activity, Meeting, Order, Request, Respond, TcpReceive, TcpSend, Transport, Word, Work};
+use btu_suite::record;
+use btu_units::{Bytes, Span};
+
+use super::{Bench, Outcome};
+use crate::case::Case;
+use crate::lab::FAR;
+use crate::leash;
+
+const TOKEN: [u8; 16] = *b"btu side by side";
+
+/// The program whose workers are measured, and its arguments.
+pub(crate) struct WorkerCommand {
+    program: PathBuf,
+    arguments: &'static [&'static str],
+}
+
+impl WorkerCommand {
+    /// `btu` if it is there, else this program.
+    pub(crate) fn find(btu: Option<&Path>) -> Result<Self> {
+        let own = std::env::current_exe().context("find the own program")?;
+        let beside = own.with_file_name("btu");
+        match btu {
+            Some(path) if !path.is_file() => bail!("{} is not a program", path.display()),
+            Some(path) => Ok(Self { program: path.canonicalize()?, arguments: &["internal", "worker"] }),
+            None if beside.is_file() => Ok(Self { program: beside, arguments: &["internal", "worker"] }),
+            None => Ok(Self { program: own, arguments: &["worker"] }),
+        }
+    }
+
+    /// For the record.
+    pub(crate) fn describe(&self) -> String {
+        let name = self.program.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name} {}", self.arguments.join(" "))
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
+    let before = leash::children_cpu_seconds()?;
+    let (serving, calling) = perform(bench, case)?;
+    let cpu_seconds = leash::children_cpu_seconds()? - before;
+    match (serving.outcome, calling.outcome) {
+        (record::Outcome::Received(received), record::Outcome::Sent(sent)) => {
+            anyhow::ensure!(received.bytes == sent.bytes, "sent {} and received {}", sent.bytes, received.bytes);
+            anyhow::ensure!(received.samples_wrong == 0, "the payload arrived damaged");
+            let (bytes, seconds) = (received.bytes.count() as f64, received.last_byte.seconds());
+            Ok(Outcome::Stream { bytes, seconds, cpu_seconds, message_bytes: case.message_bytes() as f64 })
+        }
+        (record::Outcome::Responded { .. }, record::Outcome::Requested(requested)) => {
+            let quantile = |share| {
+                let value = requested.round_trip.quantile(share).context("no request was answered")?;
+                anyhow::Ok(value as f64 / 1e3)
+            };
+            Ok(Outcome::Requests { p50_us: quantile(0.5)?, p99_us: quantile(0.99)? })
+        }
+        other => bail!("workers performed something else: {other:?}"),
+    }
+}
+
+fn perform(bench: &Bench<'_>, case: Case) -> Result<(record::Report, record::Report)> {
+    let deadline = Span::from_seconds(u64::from(bench.seconds) + 20);
+    let order = |activity| Order { seed: bench.seed, deadline, activity };
+    let mut far = Worker::start(bench, Some(bench.lab.far()))?;
+    let endpoint = far.prepare(&order(serving(case)))?.context("the far worker does not listen")?;
+    let mut near = Worker::start(bench, None)?;
+    near.prepare(&order(calling(case, endpoint, Span::from_seconds(bench.seconds.into()))))?;
+    far.go()?;
+    near.go()?;
+    let calling = near.finish()?;
+    Ok((far.finish()?, calling))
+}
+
+fn transport(case: Case) -> Transport {
+    if case == Case::UdpRequest { Transport::Udp } else { Transport::Tcp }
+}
+
+fn serving(case: Case) -> Activity {
+    let on = FAR.parse().expect("a constant address");
+    let message = Bytes::new(case.message_bytes());
+    match case {
+        Case::Bulk | Case::Small => {
+            Activity::TcpReceive(TcpReceive { meeting: Meeting::Listen(on), token: TOKEN, message, window: None })
+        }
+        Case::TcpRequest | Case::UdpRequest => {
+            Activity::Respond(Respond { on, transport: transport(case), token: TOKEN, message })
+        }
+    }
+}
+
+fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
+    let message = Bytes::new(case.message_bytes());
+    match case {
+        Case::Bulk | Case::Small => Activity::TcpSend(TcpSend {
+            meeting: Meeting::Connect(to),
+            token: TOKEN,
+            message,
+            work: Work::For(duration),
+            window: None,
+        }),
+        Case::TcpRequest | Case::UdpRequest => {
+            Activity::Request(Request { to, transport: transport(case), token: TOKEN, message, duration })
+        }
+    }
+}
+
+/// A worker process and the pipes to it.
+struct Worker {
+    child: Child,
+    orders: ChildStdin,
+    words: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    fn start(bench: &Bench<'_>, namespace: Option<u32>) -> Result<Self> {
+        let program = bench.worker.program.to_str().context("the program's path is not UTF-8")?;
+        let mut child = leash::command(namespace, program)
+            .args(bench.worker.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("start a worker")?;
+        let orders = child.stdin.take().context("the worker's standard input")?;
+        let words = BufReader::new(child.stdout.take().context("the worker's standard output")?);
+        Ok(Self { child, orders, words })
+    }
+
+    fn prepare(&mut self, order: &Order) -> Result<Option<SocketAddr>> {
+        serde_json::to_writer(&mut self.orders, order)?;
+        self.orders.write_all(b"\n").context("order a worker")?;
+        match self.hear()? {
+            Word::Ready { endpoint } => Ok(endpoint),
+            word => bail!("a worker said {word:?} instead of ready"),
+        }
+    }
+
+    fn go(&mut self) -> Result<()> {
+        self.orders.write_all(b"go\n").context("start a worker")
+    }
+
+    fn finish(mut self) -> Result<record::Report> {
+        let report = match self.hear()? {
+            Word::Done(report) => *report,
+            word => bail!("a worker said {word:?} instead of done"),
+        };
+        drop(self.orders);
+        let status = self.child.wait().context("wait for a worker")?;
+        anyhow::ensure!(status.success(), "a worker ended with {status}");
+        Ok(report)
+    }
+
+    fn hear(&mut self) -> Result<Word> {
+        let mut line = String::new();
+        self.words.read_line(&mut line).context("hear a worker")?;
+        serde_json::from_str(&line).with_context(|| format!("a worker said {line:?}"))
+    }
+}

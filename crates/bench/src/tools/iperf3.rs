@@ -1,0 +1,60 @@
+//! iperf3: one TCP stream with its defaults, `-l` being the message size; rate and time are the server's.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::{Bench, Outcome, wait_until_listening};
+use crate::case::Case;
+use crate::lab::FAR;
+use crate::leash;
+
+const PORT: u16 = 5201;
+
+#[derive(Deserialize)]
+struct Account {
+    end: End,
+}
+
+#[derive(Deserialize)]
+struct End {
+    sum_received: Received,
+}
+
+#[derive(Deserialize)]
+struct Received {
+    bytes: f64,
+    seconds: f64,
+}
+
+pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
+    let far = bench.lab.far();
+    let before = leash::children_cpu_seconds()?;
+    let mut serving = leash::command(Some(far), "iperf3");
+    serving.args(["--server", "--one-off"]).stdout(std::process::Stdio::piped());
+    let server = serving.spawn().context("start the iperf3 server")?;
+    wait_until_listening(far, "tcp", PORT)?;
+    let mut asking = leash::command(None, "iperf3");
+    asking.args(["--client", FAR, "--json", "--length", &case.message_bytes().to_string()]);
+    let told = leash::run(asking.args(["--time", &bench.seconds.to_string()]))?;
+    leash::said(&serving, &server.wait_with_output()?)?;
+    let cpu_seconds = leash::children_cpu_seconds()? - before;
+    let Received { bytes, seconds } = read(&told)?;
+    Ok(Outcome::Stream { bytes, seconds, cpu_seconds, message_bytes: case.message_bytes() as f64 })
+}
+
+fn read(told: &str) -> Result<Received> {
+    let account: Account = serde_json::from_str(told).context("read what iperf3 told")?;
+    Ok(account.end.sum_received)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_receivers_numbers_are_taken() {
+        let told = r#"{"start":{}, "end":{"sum_sent":{"bytes":9,"seconds":9},
+            "sum_received":{"start":0,"end":2.04,"seconds":2.04,"bytes":4000,"bits_per_second":15686.2}}}"#;
+        let received = super::read(told).unwrap();
+        assert!((received.bytes - 4000.0).abs() < 1e-9 && (received.seconds - 2.04).abs() < 1e-9);
+        assert!(super::read(r#"{"error":"unable to connect"}"#).is_err());
+    }
+}

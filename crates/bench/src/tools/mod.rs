@@ -1,0 +1,118 @@
+//! The tools, each run once for one case.
+
+mod btu;
+mod iperf3;
+mod nuttcp;
+mod sockperf;
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use nix::unistd::Uid;
+use serde::Serialize;
+
+pub(crate) use btu::WorkerCommand;
+
+use crate::case::{Case, Measure, Tool};
+use crate::lab::Lab;
+use crate::leash;
+
+/// What one run of a tool gave.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Outcome {
+    /// A stream: payload at the receiver, its time by the receiver's clock, CPU time of both processes.
+    Stream { bytes: f64, seconds: f64, cpu_seconds: f64, message_bytes: f64 },
+    /// Requests: quantiles of the round-trip time.
+    Requests { p50_us: f64, p99_us: f64 },
+}
+
+impl Outcome {
+    /// One of its numbers; not a number when this outcome does not have it.
+    pub(crate) fn measure(&self, measure: Measure) -> f64 {
+        match (*self, measure) {
+            (Self::Stream { bytes, seconds, .. }, Measure::MegabitsPerSecond) => bytes * 8.0 / seconds / 1e6,
+            (Self::Stream { bytes, seconds, message_bytes, .. }, Measure::MessagesPerSecond) => {
+                bytes / message_bytes / seconds
+            }
+            (Self::Stream { bytes, cpu_seconds, .. }, Measure::CpuSecondsPerGigabyte) => cpu_seconds / (bytes / 1e9),
+            (Self::Requests { p50_us, .. }, Measure::P50Microseconds) => p50_us,
+            (Self::Requests { p99_us, .. }, Measure::P99Microseconds) => p99_us,
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// Where and how long a tool is run.
+pub(crate) struct Bench<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) worker: &'a WorkerCommand,
+    pub(crate) seconds: u32,
+    pub(crate) seed: u64,
+}
+
+impl Bench<'_> {
+    /// Runs `tool` once for `case`.
+    pub(crate) fn run(&self, case: Case, tool: Tool) -> Result<Outcome> {
+        match tool {
+            Tool::Btu => btu::run(self, case),
+            Tool::Iperf3 => iperf3::run(self, case),
+            Tool::Nuttcp => nuttcp::run(self, case),
+            Tool::Sockperf => sockperf::run(self, case),
+        }
+    }
+}
+
+/// A server needs a moment until it listens: the kernel's own list of sockets in the far namespace tells.
+fn wait_until_listening(far: u32, protocol: &str, port: u16) -> Result<()> {
+    let wanted = format!(":{port:04X}");
+    let state = if protocol == "tcp" { "0A" } else { "07" };
+    for _ in 0..500 {
+        for table in [protocol.to_owned(), format!("{protocol}6")] {
+            let sockets = std::fs::read_to_string(format!("/proc/{far}/net/{table}")).unwrap_or_default();
+            let listens = |line: &str| {
+                let mut fields = line.split_whitespace().skip(1);
+                let (local, current) = (fields.next(), fields.nth(1));
+                local.is_some_and(|local| local.ends_with(&wanted)) && current == Some(state)
+            };
+            if sockets.lines().any(listens) {
+                return Ok(());
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    bail!("nothing listens on {protocol} port {port} after five seconds")
+}
+
+/// Makes sure the tools of `cases` are there, installing Debian packages when root; returns their versions.
+pub(crate) fn ensure_present(cases: &[Case]) -> Result<Vec<String>> {
+    let mut versions = Vec::new();
+    for tool in [Tool::Iperf3, Tool::Nuttcp, Tool::Sockperf] {
+        if cases.iter().any(|case| case.tools().contains(&tool)) {
+            versions.push(version(tool).map_or_else(|| install(tool), Ok)?);
+        }
+    }
+    Ok(versions)
+}
+
+fn version(tool: Tool) -> Option<String> {
+    let argument = if tool == Tool::Nuttcp { "-V" } else { "--version" };
+    let output = Command::new(tool.name()).arg(argument).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().find(|line| line.contains(char::is_numeric)).map(|line| line.trim().to_owned())
+}
+
+fn install(tool: Tool) -> Result<String> {
+    let name = tool.name();
+    if !Uid::effective().is_root() {
+        bail!("{name} is not installed; as root this program installs it: apt-get install {name}");
+    }
+    let mut install = Command::new("apt-get");
+    install.args(["install", "--yes", "--no-install-recommends", name]).env("DEBIAN_FRONTEND", "noninteractive");
+    if !leash::succeeds(&mut install) {
+        leash::run(Command::new("apt-get").arg("update"))?;
+        leash::run(&mut install)?;
+    }
+    version(tool).ok_or_else(|| anyhow::anyhow!("{name} was installed and still does not run"))
+}

@@ -1,0 +1,41 @@
+//! This program as a worker of btu: the same traffic, the same words.
+
+use std::io::{BufRead, Write, stdin, stdout};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, anyhow};
+use btu_suite::activity::{Order, Word};
+
+/// Reads an order, prepares, waits for `go`, performs, tells.
+pub(crate) fn run() -> Result<ExitCode> {
+    Ok(match perform() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&Word::Failed { message: format!("{error:#}") })?;
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn perform() -> Result<()> {
+    let order: Order = serde_json::from_str(&hear()?).context("read the order")?;
+    let performance = btu_traffic::prepare(&order)?.context("not a network activity")?;
+    say(&Word::Ready { endpoint: performance.endpoint() })?;
+    anyhow::ensure!(hear()?.trim() == "go", "told something else than `go`");
+    let report = performance.perform(&AtomicBool::new(false)).map_err(|error| anyhow!(error))?;
+    say(&Word::Done(Box::new(report)))
+}
+
+fn hear() -> Result<String> {
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line).context("read from the agent")?;
+    Ok(line)
+}
+
+fn say(word: &Word) -> Result<()> {
+    let mut out = stdout().lock();
+    serde_json::to_writer(&mut out, word)?;
+    out.write_all(b"\n")?;
+    out.flush().context("write to the agent")
+}
