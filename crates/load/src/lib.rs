@@ -1,1 +1,58 @@
-//! Placeholder while the house is raised.
+//! Host activities: what a machine does besides its network activity, so that one can see what they cost each other.
+//!
+//! [`prepare`] turns an [`Order`] into a [`Performance`]. Everything slow belongs to it: creating the file a disk
+//! activity reads, starting an FTP server, logging in. `perform` then times the activity and nothing else.
+//!
+//! | activity | what it is | a unit of work |
+//! |---|---|---|
+//! | cpu | complex arithmetic, then allocate, copy, free | a round |
+//! | disk | read a large file, copy it to another, reach the device | a byte copied |
+//! | transfer | fetch by FTP into a file that reaches the device | a byte fetched |
+//!
+//! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed: [`serve_doorway`]
+//! is the relay's way out.
+
+mod account;
+mod content;
+mod cpu;
+mod disk;
+mod error;
+mod ftp;
+mod scratch;
+
+use btu_suite::activity::{Activity, Order, Performance};
+
+pub use disk::DiskSource;
+pub use error::LoadError;
+pub use ftp::serve_doorway;
+pub use scratch::{MARGIN, Scratch, scratch_check};
+
+/// Sets `order` up, or returns none when its activity is not a host activity.
+///
+/// # Errors
+/// Names the operation and the object: a directory without space, a server that does not answer, and so on.
+/// Nothing is left behind then.
+pub fn prepare(order: &Order) -> Result<Option<Box<dyn Performance>>, LoadError> {
+    Ok(match &order.activity {
+        Activity::Cpu(cpu) => Some(Box::new(cpu::Crunch::new(order.seed, cpu.rounds))),
+        Activity::Disk(disk) => Some(Box::new(disk::Copying::prepare(order.seed, disk)?)),
+        Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve)?)),
+        Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay)?)),
+        Activity::FtpFetch(fetch) => Some(Box::new(ftp::Fetching::prepare(fetch)?)),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::activity::Activity;
+    use btu_units::Span;
+
+    use super::*;
+
+    #[test]
+    fn network_activities_are_left_to_others() {
+        let order = Order { seed: 1, deadline: Span::from_seconds(1), activity: Activity::Null };
+        assert!(prepare(&order).expect("nothing to fail").is_none());
+    }
+}

@@ -1,0 +1,196 @@
+//! The CPU activity: complex arithmetic, then allocate, copy, free (the paper's CPU load, section 4.2).
+//!
+//! A round is one pass of dependent complex multiply-adds over an array, and then a copy of the results into fresh
+//! memory that goes back to the kernel: the first half keeps the floating-point unit busy, the second the memory
+//! management. A round takes 100 to 200 us on a machine of today, short enough to calibrate with.
+
+use std::hint::black_box;
+use std::ops::{Add, Mul};
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{Performance, Rounds};
+use btu_suite::record::{Host, Outcome, Report};
+use rand_pcg::rand_core::Rng;
+
+use crate::account::{self, Account};
+use crate::{LoadError, content};
+
+/// Numbers in the array; 16 bytes each, 128 KiB together: more than a first-level cache, less than a second-level.
+const NUMBERS: usize = 8192;
+
+/// Copies of the array that go into a block: 256 KiB, so 64 pages of 4 KiB are touched in each round.
+const COPIES: usize = 2;
+
+/// Address space asked for in each block, in numbers (64 MiB).
+///
+/// The system's allocator keeps small blocks when they are freed, and then later rounds would touch no fresh page.
+/// glibc moves its threshold for blocks of their own (`mmap`) up to the size of what is freed, but never beyond
+/// 32 MiB (`DEFAULT_MMAP_THRESHOLD_MAX`, mallopt(3)); above it, every block is mapped and unmapped. Only the part
+/// that is written takes memory.
+const RESERVED: usize = (64 << 20) / size_of::<Complex>();
+
+/// A complex number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Complex {
+    re: f64,
+    im: f64,
+}
+
+impl Mul for Complex {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
+    }
+}
+
+impl Add for Complex {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+/// The CPU activity, ready to go.
+#[derive(Debug)]
+pub(crate) struct Crunch {
+    rounds: Rounds,
+    numbers: Vec<Complex>,
+    turn: Complex,
+    push: Complex,
+}
+
+impl Crunch {
+    /// Numbers drawn from `seed`, for so many `rounds`.
+    pub(crate) fn new(seed: u64, rounds: Rounds) -> Self {
+        let mut random = content::generator(seed);
+        let mut unit = || f64::from(random.next_u32()) / f64::from(u32::MAX) * 2.0 - 1.0;
+        let mut number = || Complex { re: unit(), im: unit() };
+        let push = number();
+        let numbers = (0..NUMBERS).map(|_| number()).collect();
+        // 0.48 (cos 1 + i sin 1)
+        Self { rounds, numbers, turn: Complex { re: 0.259_345, im: 0.403_906 }, push }
+    }
+
+    /// Arithmetic, then memory.
+    fn round(&mut self) {
+        self.multiply_add();
+        self.copy();
+    }
+
+    /// z(i) becomes 0.48 e^i (z(i) + z(i-1)) + push: every step needs the one before, so it cannot be done in parallel.
+    /// The factors keep all values bounded by |push| / (1 - 2 * 0.48), and `push` keeps them away from zero.
+    fn multiply_add(&mut self) {
+        let (turn, push) = (self.turn, self.push);
+        let mut last = self.numbers[NUMBERS - 1];
+        for number in &mut self.numbers {
+            last = (*number + last) * turn + push;
+            *number = last;
+        }
+        black_box(&mut self.numbers);
+    }
+
+    /// Allocate, copy, free.
+    fn copy(&self) {
+        let mut block: Vec<Complex> = Vec::with_capacity(RESERVED);
+        for _ in 0..COPIES {
+            block.extend_from_slice(&self.numbers);
+        }
+        black_box(&block);
+    }
+
+    /// The rounds asked for; how many they were.
+    fn work(&mut self, account: &Account) -> Result<u64, LoadError> {
+        match self.rounds {
+            Rounds::Count(count) => {
+                (0..count).for_each(|_| self.round());
+                Ok(count)
+            }
+            Rounds::For(time) => {
+                let end = account.started() + time;
+                let mut count = 0;
+                while account::now()? < end {
+                    self.round();
+                    count += 1;
+                }
+                Ok(count)
+            }
+        }
+    }
+}
+
+impl Performance for Crunch {
+    fn endpoint(&self) -> Option<std::net::SocketAddr> {
+        None
+    }
+
+    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        let account = Account::open()?;
+        let work = self.work(&account)?;
+        let closed = account.close()?;
+        let method = format!(
+            "per round {NUMBERS} dependent complex multiply-adds, then {} KiB into fresh pages",
+            COPIES * NUMBERS * size_of::<Complex>() / 1024
+        );
+        Ok(closed.report(Outcome::Host(Host { work, method })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_units::Span;
+    use nix::sys::resource::{UsageWho, getrusage};
+
+    use super::*;
+
+    /// All results folded into one word, bit by bit.
+    fn checksum(crunch: &Crunch) -> u64 {
+        crunch
+            .numbers
+            .iter()
+            .fold(0, |sum: u64, number| sum.rotate_left(5) ^ number.re.to_bits() ^ number.im.to_bits().rotate_left(32))
+    }
+
+    fn after(seed: u64, rounds: u64) -> Crunch {
+        let mut crunch = Crunch::new(seed, Rounds::Count(rounds));
+        (0..rounds).for_each(|_| crunch.round());
+        crunch
+    }
+
+    #[test]
+    fn equal_seeds_and_counts_give_equal_results() {
+        assert_eq!(checksum(&after(7, 20)), checksum(&after(7, 20)));
+        assert_ne!(checksum(&after(7, 20)), checksum(&after(8, 20)));
+        assert_ne!(checksum(&after(7, 20)), checksum(&after(7, 21)));
+    }
+
+    #[test]
+    fn values_stay_bounded_and_normal() {
+        let crunch = after(3, 500);
+        let bound = crunch.push.re.hypot(crunch.push.im) / (1.0 - 2.0 * 0.48) + 1e-9;
+        for number in &crunch.numbers {
+            assert!(number.re.hypot(number.im) <= bound && number.re.is_normal(), "{number:?}");
+        }
+    }
+
+    #[test]
+    fn every_round_touches_fresh_pages() {
+        let faults = || getrusage(UsageWho::RUSAGE_THREAD).expect("usage").minor_page_faults();
+        let mut crunch = after(1, 10);
+        let before = faults();
+        (0..100).for_each(|_| crunch.round());
+        // 64 faults a round with 4 KiB pages; huge pages can make it one. A kept block would make it none.
+        assert!(faults() - before >= 100, "{} faults in 100 rounds", faults() - before);
+    }
+
+    #[test]
+    fn counts_and_times_are_kept() {
+        let never = AtomicBool::new(false);
+        let report = Box::new(Crunch::new(1, Rounds::Count(37))).perform(&never).expect("rounds");
+        assert!(matches!(report.outcome, Outcome::Host(Host { work: 37, .. })), "{:?}", report.outcome);
+
+        let time = Span::from_milliseconds(50);
+        let report = Box::new(Crunch::new(1, Rounds::For(time))).perform(&never).expect("rounds");
+        assert!(report.duration() >= time, "{}", report.duration());
+        assert!(matches!(report.outcome, Outcome::Host(Host { work: 1.., .. })), "{:?}", report.outcome);
+    }
+}

@@ -1,0 +1,153 @@
+//! What can go wrong with a host activity, and what to do about it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use btu_units::{Bytes, Span};
+use thiserror::Error;
+
+/// Why a host activity could not be set up or done.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// A system call that has no reason to fail did.
+    #[error("could not {operation}: {source}")]
+    Kernel {
+        /// What was attempted.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The scratch directory cannot be used.
+    #[error("could not {operation} in scratch directory {}: {source}; another can be named with --scratch DIR", .directory.display())]
+    Scratch {
+        /// What was attempted.
+        operation: &'static str,
+        /// Where.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is too little space, seen before anything was written.
+    #[error("scratch directory {} ({filesystem}) has {free} free, {missing} less than the {needed} needed; free some space there or name another directory with --scratch DIR", .directory.display())]
+    NoSpace {
+        /// Where.
+        directory: PathBuf,
+        /// The type of its file system.
+        filesystem: String,
+        /// What an ordinary user can still write there.
+        free: Bytes,
+        /// What the activity takes, with a margin.
+        needed: Bytes,
+        /// The difference.
+        missing: Bytes,
+    },
+    /// The space ran out, or a quota was reached, while the activity ran.
+    #[error("scratch directory {} became full while trying to {operation}: {source}; free some space there or name another directory with --scratch DIR", .directory.display())]
+    Full {
+        /// What was attempted.
+        operation: &'static str,
+        /// Where.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file kept ready for disk activities cannot be used.
+    #[error("could not use disk source {}: {problem}; without one, each disk activity makes its own", .path.display())]
+    Source {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Storage returned something else than was written.
+    #[error("the copy in {} differs from its source in the 4 KiB at byte {offset}: the storage under it returned wrong data", .directory.display())]
+    Corrupt {
+        /// Where.
+        directory: PathBuf,
+        /// Start of the block that differs.
+        offset: u64,
+    },
+    /// A server could not be set up on an address.
+    #[error("could not {operation} on {address}: {source}")]
+    Listen {
+        /// What was attempted.
+        operation: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no way out of the testbed.
+    #[error("could not reach the way out to the FTP server at {}: {source}; is the coordinator still there?", .path.display())]
+    Doorway {
+        /// The Unix socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An FTP server refused, broke off or did not answer.
+    #[error("FTP server {server}: could not {operation}: {source}")]
+    Ftp {
+        /// The server's control port.
+        server: SocketAddr,
+        /// What was attempted.
+        operation: String,
+        /// What came of it.
+        source: suppaftp::FtpError,
+    },
+    /// The data connection failed.
+    #[error("FTP server {server}: reading `{file}` failed after {received}: {source}")]
+    Data {
+        /// The server's control port.
+        server: SocketAddr,
+        /// What was fetched.
+        file: String,
+        /// How far it had come.
+        received: Bytes,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The server sent another amount than it should have.
+    #[error("FTP server {server}: `{file}` should have {expected} bytes, {received} came")]
+    Size {
+        /// The server's control port.
+        server: SocketAddr,
+        /// What was fetched.
+        file: String,
+        /// In whole bytes.
+        expected: u64,
+        /// In whole bytes.
+        received: u64,
+    },
+    /// A file without content can be fetched for ever without getting anywhere.
+    #[error("FTP server {server}: `{file}` is empty; name a file with content, best one of 100 MB or more")]
+    Empty {
+        /// The server's control port.
+        server: SocketAddr,
+        /// What was fetched.
+        file: String,
+    },
+    /// Nothing came for too long.
+    #[error("FTP server {server}: nothing came of `{file}` for {silence}, after {received}")]
+    Silent {
+        /// The server's control port.
+        server: SocketAddr,
+        /// What was fetched.
+        file: String,
+        /// How far it had come.
+        received: Bytes,
+        /// How long it was waited for.
+        silence: Span,
+    },
+    /// What came is not what the server holds.
+    #[error("FTP server {server}: `{file}` came with wrong bytes at {offset}")]
+    Content {
+        /// The server's control port.
+        server: SocketAddr,
+        /// What was fetched.
+        file: String,
+        /// Where in the file.
+        offset: u64,
+    },
+}

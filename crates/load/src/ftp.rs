@@ -1,0 +1,15 @@
+//! File transfer: a real FTP server and a real FTP client (RFC 959, RFC 2428), and a relay to a server elsewhere.
+
+mod doorway;
+mod fetch;
+mod gate;
+mod pump;
+mod relay;
+mod reply;
+mod serve;
+mod shelf;
+
+pub use doorway::serve_doorway;
+pub(crate) use fetch::Fetching;
+pub(crate) use relay::Relaying;
+pub(crate) use serve::Serving;

@@ -1,0 +1,168 @@
+//! The FTP client: fetches into a file that reaches the device.
+
+mod sink;
+mod source;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{FtpFetch, Performance, Work};
+use btu_suite::record::{Host, Outcome, Report};
+use btu_units::{Bytes, Time};
+
+use super::shelf;
+use crate::LoadError;
+use crate::account::{self, Account};
+use crate::scratch::scratch_check;
+use sink::Sink;
+use source::{Session, Transfer};
+
+/// Bytes asked for in one read of the data connection.
+const BLOCK: usize = 256 * 1024;
+
+/// What is fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// `N.bin` from the embedded server: its content is known.
+    Known,
+    /// A file of an external server, again and again.
+    Named(String),
+}
+
+/// The transfer, logged in and ready to go.
+pub(crate) struct Fetching {
+    session: Session,
+    what: What,
+    work: Work,
+    sink: Sink,
+    block: Vec<u8>,
+    filesystem: String,
+}
+
+/// Where a fetch has to end.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// After so many bytes.
+    Bytes(u64),
+    /// At this moment.
+    At(Time),
+}
+
+impl Fetching {
+    /// Checks the scratch directory, logs in, and asks for the file's size.
+    pub(crate) fn prepare(order: &FtpFetch) -> Result<Self, LoadError> {
+        let most = match order.work {
+            Work::Bytes(bytes) => bytes.count().min(sink::LARGEST),
+            Work::For(_) => sink::LARGEST,
+        };
+        let scratch = scratch_check(&order.directory, Bytes::new(most))?;
+        let mut session = Session::log_in(order)?;
+        let what = order.file.clone().map_or(What::Known, What::Named);
+        if let What::Named(file) = &what {
+            session.refuse_empty(file)?;
+        }
+        Ok(Self {
+            session,
+            what,
+            work: order.work,
+            sink: Sink::create(&order.directory)?,
+            block: vec![0; BLOCK],
+            filesystem: scratch.filesystem,
+        })
+    }
+
+    /// Fetches until the work is done and the last byte is on the device. What is left of an unfinished transfer is
+    /// handed back, to be broken off when the clock has stopped.
+    fn work(&mut self, account: &Account) -> Result<(u64, Option<Transfer>), LoadError> {
+        let end = match self.work {
+            Work::Bytes(bytes) => End::Bytes(bytes.count()),
+            Work::For(time) => End::At(account.started() + time),
+        };
+        let mut total = 0;
+        while !is_over(end, total)? {
+            let (file, expected) = self.next_file(end, total);
+            let mut transfer = self.session.retrieve(&file, expected)?;
+            self.sink.restart()?;
+            if let Err(error) = self.pump(&mut transfer, end, &mut total) {
+                self.session.hurry();
+                return Err(error);
+            }
+            if !transfer.has_ended() {
+                self.sink.sync()?;
+                return Ok((total, Some(transfer)));
+            }
+            transfer.complete()?;
+        }
+        self.sink.sync()?;
+        Ok((total, None))
+    }
+
+    /// The next file and its size, where that is known.
+    fn next_file(&self, end: End, total: u64) -> (String, Option<u64>) {
+        match (&self.what, end) {
+            (What::Named(file), _) => (file.clone(), None),
+            (What::Known, End::Bytes(all)) => {
+                let size = (all - total).min(shelf::LARGEST);
+                (shelf::name(size), Some(size))
+            }
+            (What::Known, End::At(_)) => (shelf::name(shelf::LARGEST), Some(shelf::LARGEST)),
+        }
+    }
+
+    /// From the connection to the file, until the file or the work ends.
+    fn pump(&mut self, transfer: &mut Transfer, end: End, total: &mut u64) -> Result<(), LoadError> {
+        loop {
+            let room = match end {
+                // Of a file whose size was asked for exactly, the end must be seen too.
+                End::Bytes(all) if self.what != What::Known => BLOCK.min((all - *total) as usize),
+                _ => BLOCK,
+            };
+            let length = transfer.read(&mut self.block[..room])?;
+            self.sink.take(&self.block[..length])?;
+            *total += length as u64;
+            let known_to_come = self.what == What::Known && matches!(end, End::Bytes(_));
+            if transfer.has_ended() || (!known_to_come && is_over(end, *total)?) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn method(&self) -> String {
+        format!(
+            "FTP RETR ({}), {} KiB reads, page cache + fdatasync, {}",
+            self.session.mode(),
+            BLOCK / 1024,
+            self.filesystem
+        )
+    }
+}
+
+fn is_over(end: End, total: u64) -> Result<bool, LoadError> {
+    Ok(match end {
+        End::Bytes(all) => total >= all,
+        End::At(time) => account::now()? >= time,
+    })
+}
+
+impl Performance for Fetching {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        let account = Account::open()?;
+        let (total, unfinished) = self.work(&account)?;
+        let closed = account.close()?;
+        if self.what == What::Known
+            && let Some(offset) = self.sink.first_wrong()?
+        {
+            return Err(self.session.wrong_content(offset).into());
+        }
+        let method = self.method();
+        self.session.log_out(unfinished);
+        Ok(closed.report(Outcome::Host(Host { work: total, method })))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! The session with the server, and the files that come out of it.
+
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use btu_suite::activity::FtpFetch;
+use btu_units::Bytes;
+use suppaftp::types::{FileType, Mode};
+use suppaftp::{FtpError, FtpStream, ImplFtpStream, Status, TlsStream, TransferStream};
+
+use crate::LoadError;
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long the server may be silent.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// How often a silent data connection is looked at: a fetch that shall end at a moment ends at most this much later.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How long goodbyes may take; the numbers are in by then.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Names the type parameter of [`FtpStream`], which its crate keeps to itself.
+trait Parameter {
+    type Tls: TlsStream;
+}
+
+impl<T: TlsStream> Parameter for ImplFtpStream<T> {
+    type Tls = T;
+}
+
+/// A data connection of [`FtpStream`].
+type DataConnection = TransferStream<<FtpStream as Parameter>::Tls>;
+
+/// A control connection, logged in.
+pub(super) struct Session {
+    ftp: Option<FtpStream>,
+    server: SocketAddr,
+    file: String,
+}
+
+impl Session {
+    /// Connects, logs in, and asks for binary transfers over passive data connections.
+    pub(super) fn log_in(order: &FtpFetch) -> Result<Self, LoadError> {
+        let server = order.server;
+        let failed = |operation: &'static str| move |source| ftp_error(server, operation, source);
+        let mut ftp = FtpStream::connect_timeout(server, CONNECT).map_err(failed("connect"))?;
+        set_timeout(&ftp, SILENCE).map_err(failed("set a time-out"))?;
+        ftp = ftp.passive_stream_builder(open_data);
+        // PASV cannot say IPv6 addresses (RFC 2428); where it can be used, more servers know it. The address it says
+        // is not taken: behind a relay or a translator it is not reachable, and it could be anybody's.
+        ftp.set_mode(if server.is_ipv4() { Mode::Passive } else { Mode::ExtendedPassive });
+        ftp.set_passive_nat_workaround(true);
+        ftp.login(order.user.as_str(), order.password.as_str()).map_err(failed("log in"))?;
+        ftp.transfer_type(FileType::Binary).map_err(failed("ask for binary transfers"))?;
+        Ok(Self { ftp: Some(ftp), server, file: String::new() })
+    }
+
+    /// An empty file would be fetched for ever. Servers that do not tell sizes are believed.
+    pub(super) fn refuse_empty(&mut self, file: &str) -> Result<(), LoadError> {
+        let server = self.server;
+        match self.ftp()?.size(file) {
+            Ok(0) => Err(LoadError::Empty { server, file: file.to_owned() }),
+            Ok(_) => Ok(()),
+            Err(FtpError::UnexpectedResponse(answer)) if answer.status != Status::FileUnavailable => Ok(()),
+            Err(source) => Err(ftp_error(server, &format!("ask for the size of `{file}`"), source)),
+        }
+    }
+
+    /// Asks for `file`, which has `expected` bytes if that is known.
+    pub(super) fn retrieve(&mut self, file: &str, expected: Option<u64>) -> Result<Transfer, LoadError> {
+        let server = self.server;
+        file.clone_into(&mut self.file);
+        let data = self
+            .ftp()?
+            .retr_as_stream(file)
+            .map_err(|source| ftp_error(server, &format!("retrieve `{file}`"), source))?;
+        Ok(Transfer { data, server, file: file.to_owned(), expected, received: 0, ended: false, silent_since: None })
+    }
+
+    /// After a failure: do not wait long for the server's last words.
+    pub(super) fn hurry(&mut self) {
+        if let Some(ftp) = &self.ftp
+            && set_timeout(ftp, GOODBYE).is_err()
+        {
+            self.ftp = None;
+        }
+    }
+
+    /// How data connections come about.
+    pub(super) fn mode(&self) -> &'static str {
+        if self.server.is_ipv4() { "PASV" } else { "EPSV" }
+    }
+
+    /// The error for content that is not what it should be.
+    pub(super) fn wrong_content(&self, offset: u64) -> LoadError {
+        LoadError::Content { server: self.server, file: self.file.clone(), offset }
+    }
+
+    /// Breaks off what is `unfinished` and says goodbye. What fails now fails after everything that counts, and the
+    /// server sees the connections close in any case.
+    pub(super) fn log_out(mut self, unfinished: Option<Transfer>) {
+        let Some(mut ftp) = self.ftp.take() else { return };
+        if set_timeout(&ftp, GOODBYE).is_err() {
+            return;
+        }
+        let aborted = unfinished.map_or(Ok(()), |transfer| ftp.abort(transfer.data));
+        if aborted.is_ok() {
+            drop(ftp.quit());
+        }
+    }
+
+    fn ftp(&mut self) -> Result<&mut FtpStream, LoadError> {
+        let gone = || ftp_error(self.server, "use the connection", FtpError::BadResponse);
+        self.ftp.as_mut().ok_or_else(gone)
+    }
+}
+
+/// A file on its way.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    data: DataConnection,
+    server: SocketAddr,
+    file: String,
+    expected: Option<u64>,
+    received: u64,
+    ended: bool,
+    silent_since: Option<Instant>,
+}
+
+impl Transfer {
+    /// What the connection has, up to the length of `bytes`; 0 when the file has ended or nothing came for a tick.
+    pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {
+        match self.data.read(bytes) {
+            Ok(0) => self.ended = true,
+            Ok(length) => {
+                self.received += length as u64;
+                self.silent_since = None;
+                return Ok(length);
+            }
+            Err(error) => self.excuse(error)?,
+        }
+        Ok(0)
+    }
+
+    /// Silence is excused for a while; the clock is only asked when there is nothing else to do.
+    fn excuse(&mut self, error: io::Error) -> Result<(), LoadError> {
+        let (server, file, received) = (self.server, self.file.clone(), Bytes::new(self.received));
+        match error.kind() {
+            io::ErrorKind::Interrupted => Ok(()),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                if self.silent_since.get_or_insert_with(Instant::now).elapsed() < SILENCE {
+                    return Ok(());
+                }
+                Err(LoadError::Silent { server, file, received, silence: SILENCE.into() })
+            }
+            _ => Err(LoadError::Data { server, file, received, source: error }),
+        }
+    }
+
+    /// Whether the server has sent all it will.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Reads the server's word that all is sent, and compares the size.
+    pub(super) fn complete(self) -> Result<(), LoadError> {
+        let Self { data, server, file, expected, received, .. } = self;
+        data.finish().map_err(|source| ftp_error(server, &format!("complete `{file}`"), source))?;
+        match expected {
+            Some(expected) if expected != received => Err(LoadError::Size { server, file, expected, received }),
+            None if received == 0 => Err(LoadError::Empty { server, file }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A data connection that does not wait for ever.
+fn open_data(address: SocketAddr) -> Result<TcpStream, FtpError> {
+    let open = || {
+        let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+        stream.set_read_timeout(Some(TICK))?;
+        Ok(stream)
+    };
+    open().map_err(FtpError::ConnectionError)
+}
+
+fn set_timeout(ftp: &FtpStream, timeout: Duration) -> Result<(), FtpError> {
+    ftp.get_ref().set_read_timeout(Some(timeout)).map_err(FtpError::ConnectionError)
+}
+
+fn ftp_error(server: SocketAddr, operation: &str, source: FtpError) -> LoadError {
+    LoadError::Ftp { server, operation: operation.to_owned(), source }
+}

@@ -1,0 +1,151 @@
+//! Fetches from the embedded server and from servers that misbehave, over loopback.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+
+use btu_suite::activity::FtpServe;
+use btu_units::Span;
+
+use super::super::Serving;
+use super::*;
+
+fn serving() -> Serving {
+    let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
+    Serving::prepare(&order).expect("a free port on loopback")
+}
+
+fn order(server: SocketAddr, directory: &Path, file: Option<&str>, work: Work) -> FtpFetch {
+    FtpFetch {
+        server,
+        user: "btu".to_owned(),
+        password: "secret".to_owned(),
+        file: file.map(str::to_owned),
+        directory: directory.to_owned(),
+        work,
+    }
+}
+
+fn perform(order: &FtpFetch) -> Result<(Report, Host), String> {
+    let fetching = Fetching::prepare(order).map_err(|error| error.to_string())?;
+    let report = Box::new(fetching).perform(&AtomicBool::new(false)).map_err(|error| error.to_string())?;
+    let Outcome::Host(host) = report.outcome.clone() else { panic!("{report:?}") };
+    Ok((report, host))
+}
+
+fn bytes(count: u64) -> Work {
+    Work::Bytes(Bytes::new(count))
+}
+
+#[test]
+fn a_volume_is_fetched_exactly() {
+    let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
+    let address = server.endpoint().expect("it listens");
+    for count in [0, 1, 4096, 5_000_001] {
+        let (_, host) = perform(&order(address, directory.path(), None, bytes(count))).expect("fetched");
+        assert_eq!(host.work, count);
+        assert!(host.method.contains("PASV") && host.method.contains("fdatasync"), "{}", host.method);
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+#[test]
+fn a_time_is_kept() {
+    let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
+    let time = Span::from_milliseconds(100);
+    let order = order(server.endpoint().expect("it listens"), directory.path(), None, Work::For(time));
+    let (report, host) = perform(&order).expect("fetched");
+    assert!(report.duration() >= time && host.work > 0, "{report:?}");
+}
+
+#[test]
+fn a_named_file_is_fetched_again_and_again_to_the_byte() {
+    let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
+    let address = server.endpoint().expect("it listens");
+    for count in [1, 100_000, 100_001, 350_000] {
+        let (_, host) = perform(&order(address, directory.path(), Some("100000.bin"), bytes(count))).expect("fetched");
+        assert_eq!(host.work, count);
+    }
+    let work = Work::For(Span::from_milliseconds(60));
+    let (_, host) = perform(&order(address, directory.path(), Some("100000.bin"), work)).expect("fetched");
+    assert!(host.work > 100_000, "{}", host.work);
+}
+
+#[test]
+fn what_cannot_be_fetched_is_known_before_the_clock_starts() {
+    let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
+    let address = server.endpoint().expect("it listens");
+    let good = order(address, directory.path(), Some("absent"), bytes(1));
+    let prepare = |order: &FtpFetch| Fetching::prepare(order).err().expect("refused").to_string();
+    assert!(prepare(&good).contains("`absent`"), "{}", prepare(&good));
+    let empty = FtpFetch { file: Some("0.bin".to_owned()), ..good.clone() };
+    assert!(prepare(&empty).contains("is empty"), "{}", prepare(&empty));
+    let stranger = FtpFetch { password: "wrong".to_owned(), ..good.clone() };
+    assert!(prepare(&stranger).contains("log in"), "{}", prepare(&stranger));
+    let nowhere = FtpFetch { directory: "/nonexistent".into(), ..good.clone() };
+    assert!(prepare(&nowhere).contains("/nonexistent"), "{}", prepare(&nowhere));
+    drop(server);
+    assert!(prepare(&good).contains("connect"), "{}", prepare(&good));
+}
+
+/// A server that takes every login and sends `content` for every file, then `last` on the control connection.
+fn odd_server(content: &'static [u8], last: &'static str) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("bound");
+    let thread = thread::spawn(move || {
+        let (control, _) = listener.accept().expect("a client");
+        let mut answers = control.try_clone().expect("a handle");
+        let data = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let [high, low] = data.local_addr().expect("bound").port().to_be_bytes();
+        answers.write_all(b"220 odd\r\n").expect("written");
+        for line in BufReader::new(control).lines().map_while(Result::ok) {
+            let answer = match line.split(' ').next() {
+                Some("USER") => "230 in\r\n".to_owned(),
+                // An address that must not be believed: nobody is there.
+                Some("PASV") => format!("227 Entering Passive Mode (192,0,2,1,{high},{low})\r\n"),
+                Some("RETR") => {
+                    answers.write_all(b"150 here\r\n").expect("written");
+                    data.accept().expect("data").0.write_all(content).expect("written");
+                    last.to_owned()
+                }
+                Some("SIZE") => "502 not here\r\n".to_owned(),
+                Some("QUIT") => return,
+                _ => "200 fine\r\n".to_owned(),
+            };
+            if answers.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    (address, thread)
+}
+
+#[test]
+fn servers_that_send_the_wrong_thing_are_found_out() {
+    const ZEROS: &[u8] = &[0; 6000];
+    let directory = tempfile::tempdir().expect("tempdir");
+    for (content, last, file, wanted) in [
+        (ZEROS, "226 done\r\n", None, "wrong bytes at 0"),
+        (&ZEROS[..5999], "226 done\r\n", None, "should have 6000 bytes, 5999 came"),
+        (ZEROS, "451 disk error\r\n", None, "complete `6000.bin`"),
+        (&ZEROS[..0], "226 done\r\n", Some("x"), "is empty"),
+        (ZEROS, "no number\r\n", Some("x"), "complete `x`"),
+    ] {
+        let (address, server) = odd_server(content, last);
+        let message = perform(&order(address, directory.path(), file, bytes(6000 + u64::from(file.is_some()))));
+        let message = message.expect_err("not what was asked for");
+        assert!(message.contains(wanted) && message.contains(&address.to_string()), "{message}");
+        server.join().expect("no panic");
+    }
+}
+
+#[test]
+fn a_server_that_knows_no_size_and_a_false_address_will_do() {
+    const ZEROS: &[u8] = &[0; 6000];
+    let directory = tempfile::tempdir().expect("tempdir");
+    let (address, server) = odd_server(ZEROS, "226 done\r\n");
+    let (_, host) = perform(&order(address, directory.path(), Some("x"), bytes(18_000))).expect("fetched");
+    assert_eq!(host.work, 18_000);
+    server.join().expect("no panic");
+}

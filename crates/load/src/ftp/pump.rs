@@ -1,0 +1,218 @@
+//! Moving bytes between two sockets until one side has said all, with a way to stop.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes moved at once.
+const BLOCK: usize = 256 * 1024;
+
+/// How often a blocked side looks whether to stop.
+pub(super) const TICK: Duration = Duration::from_millis(100);
+
+/// A pair of sockets over which nothing went in either direction for so long is given up.
+pub(super) const IDLE: Duration = Duration::from_mins(5);
+
+/// A connected stream socket, of whatever family.
+pub(super) trait Socket: Read + Write + Send + Sized {
+    /// Another handle of the same connection.
+    fn another(&self) -> io::Result<Self>;
+    /// Says that nothing more will be written, or hangs up.
+    fn end(&self, how: Shutdown) -> io::Result<()>;
+    /// Blocked reads and writes come back after `limit`.
+    fn limit(&self, limit: Duration) -> io::Result<()>;
+}
+
+impl Socket for TcpStream {
+    fn another(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+    fn end(&self, how: Shutdown) -> io::Result<()> {
+        self.shutdown(how)
+    }
+    fn limit(&self, limit: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(limit))?;
+        self.set_write_timeout(Some(limit))
+    }
+}
+
+impl Socket for UnixStream {
+    fn another(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+    fn end(&self, how: Shutdown) -> io::Result<()> {
+        self.shutdown(how)
+    }
+    fn limit(&self, limit: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(limit))?;
+        self.set_write_timeout(Some(limit))
+    }
+}
+
+/// When to give up: when told so, or when nothing moves in either direction.
+#[derive(Debug)]
+pub(super) struct Patience<'a> {
+    stop: &'a AtomicBool,
+    origin: Instant,
+    /// Milliseconds after `origin` at which something last moved.
+    moved: AtomicU64,
+    /// How long nothing may move.
+    idle: Duration,
+}
+
+impl<'a> Patience<'a> {
+    /// Patience that starts now.
+    pub(super) fn new(stop: &'a AtomicBool, idle: Duration) -> Self {
+        Self { stop, origin: Instant::now(), moved: AtomicU64::new(0), idle }
+    }
+
+    /// Something moved.
+    pub(super) fn renew(&self) {
+        self.moved.store(self.elapsed(), Ordering::Relaxed);
+    }
+
+    /// Whether to go on after a time-out.
+    pub(super) fn lasts(&self) -> bool {
+        let quiet = self.elapsed().saturating_sub(self.moved.load(Ordering::Relaxed));
+        !self.stop.load(Ordering::Relaxed) && u128::from(quiet) < self.idle.as_millis()
+    }
+
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Whether an operation only ran out of its time or was interrupted.
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+fn given_up() -> io::Error {
+    io::ErrorKind::TimedOut.into()
+}
+
+/// Reads once, however long it takes; 0 at the end.
+pub(super) fn read(from: &mut impl Read, bytes: &mut [u8], patience: &Patience) -> io::Result<usize> {
+    loop {
+        match from.read(bytes) {
+            Err(error) if is_pause(&error) => {
+                if !patience.lasts() {
+                    return Err(given_up());
+                }
+            }
+            other => {
+                patience.renew();
+                return other;
+            }
+        }
+    }
+}
+
+/// Writes all, however long it takes.
+pub(super) fn write(to: &mut impl Write, mut bytes: &[u8], patience: &Patience) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match to.write(bytes) {
+            Ok(length) => {
+                patience.renew();
+                bytes = &bytes[length..];
+            }
+            Err(error) if is_pause(&error) && patience.lasts() => {}
+            Err(error) if is_pause(&error) => return Err(given_up()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Moves bytes one way until `from` ends, and passes the end on; counts into `moved`.
+fn one_way(from: &mut impl Socket, to: &mut impl Socket, patience: &Patience, moved: &AtomicU64) -> io::Result<()> {
+    let mut block = vec![0; BLOCK];
+    loop {
+        let length = read(from, &mut block, patience)?;
+        if length == 0 {
+            return to.end(Shutdown::Write);
+        }
+        write(to, &block[..length], patience)?;
+        moved.fetch_add(length as u64, Ordering::Relaxed);
+    }
+}
+
+/// Moves bytes both ways until both sides have ended, one failed, or patience ends; then both are hung up. Counts
+/// what goes from `right` to `left`.
+pub(super) fn both_ways(
+    left: &mut impl Socket,
+    right: &mut impl Socket,
+    patience: &Patience,
+    to_left: &AtomicU64,
+) -> io::Result<()> {
+    left.limit(TICK)?;
+    right.limit(TICK)?;
+    let (mut left_reader, mut right_writer) = (left.another()?, right.another()?);
+    let to_right = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            let result = one_way(&mut left_reader, &mut right_writer, patience, &to_right);
+            hang_up_after(result, &left_reader, &right_writer)
+        });
+        let result = one_way(right, left, patience, to_left);
+        let back = hang_up_after(result, left, right);
+        // A thread of ours that panicked is a bug of ours.
+        there.join().unwrap_or_else(|_| Err(io::Error::other("the copying thread panicked"))).and(back)
+    })
+}
+
+/// A failure of one direction ends the other too, which would else wait for bytes that cannot come.
+fn hang_up_after(result: io::Result<()>, left: &impl Socket, right: &impl Socket) -> io::Result<()> {
+    if result.is_err() {
+        // Either may be closed already, which is what is wanted.
+        drop(left.end(Shutdown::Both));
+        drop(right.end(Shutdown::Both));
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (UnixStream, UnixStream) {
+        UnixStream::pair().expect("a pair of sockets")
+    }
+
+    #[test]
+    fn ends_are_passed_on_and_bytes_counted() {
+        let ((mut client, mut left), (mut right, mut server)) = (pair(), pair());
+        let (stop, counted) = (AtomicBool::new(false), AtomicU64::new(0));
+        let patience = Patience::new(&stop, IDLE);
+        thread::scope(|scope| {
+            let pump = scope.spawn(|| both_ways(&mut left, &mut right, &patience, &counted));
+            client.write_all(b"question").expect("written");
+            client.shutdown(Shutdown::Write).expect("ended");
+            let mut question = String::new();
+            server.read_to_string(&mut question).expect("the end was passed on");
+            assert_eq!(question, "question");
+            scope.spawn(move || server.write_all(&vec![7; 1_000_000]).expect("written"));
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).expect("the end was passed on");
+            assert_eq!(answer.len(), 1_000_000);
+            pump.join().expect("no panic").expect("both ended");
+        });
+        assert_eq!(counted.into_inner(), 1_000_000);
+    }
+
+    #[test]
+    fn a_quiet_pair_is_given_up_and_a_stopped_one_ends() {
+        for (stop, idle) in [(false, Duration::from_millis(150)), (true, IDLE)] {
+            let ((mut client, mut left), (mut right, _server)) = (pair(), pair());
+            let stop = AtomicBool::new(stop);
+            let patience = Patience::new(&stop, idle);
+            let started = Instant::now();
+            both_ways(&mut left, &mut right, &patience, &AtomicU64::new(0)).expect_err("given up");
+            assert!(started.elapsed() < Duration::from_secs(5));
+            assert_eq!(client.read(&mut [0; 1]).expect("hung up"), 0);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The embedded FTP server: control part by libunftp, files by [`Shelf`].
+//!
+//! The server accepts connections itself and gives each to a session of its own: so it can take any free port, for
+//! control as for data, and say which, with no moment in which somebody else could take it.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use btu_suite::activity::{FtpServe, Performance};
+use btu_suite::record::{Outcome, Report};
+use btu_units::Bytes;
+use libunftp::ServerBuilder;
+use libunftp::options::Binder;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Runtime;
+use unftp_core::auth::{AuthenticationError, Authenticator, Credentials, Principal};
+
+use super::shelf::Shelf;
+use crate::account::Account;
+use crate::{LoadError, content};
+
+/// The only user there is.
+const USER: &str = "btu";
+
+/// How often it is looked whether to stop.
+const TICK: Duration = Duration::from_millis(5);
+
+/// How long open sessions may take to end.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// The server, running since it was prepared: a client logs in before anybody's clock starts.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    address: SocketAddr,
+    shelf: Shelf,
+    runtime: Option<Runtime>,
+}
+
+impl Serving {
+    /// Starts to serve on any free port of the order's address.
+    pub(crate) fn prepare(order: &FtpServe) -> Result<Self, LoadError> {
+        content::pool();
+        let wanted = SocketAddr::new(order.address, 0);
+        let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
+        // One thread: on a machine with few processors, the server shall not be everywhere at once.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(failed("start the FTP server's thread"))?;
+        let listener = runtime.block_on(TcpListener::bind(wanted)).map_err(failed("listen for FTP"))?;
+        let address = listener.local_addr().map_err(failed("learn the FTP server's port"))?;
+        let shelf = Shelf::default();
+        let door = Arc::new(Door { password: order.password.clone() });
+        runtime.spawn(accept(listener, shelf.clone(), door));
+        Ok(Self { address, shelf, runtime: Some(runtime) })
+    }
+}
+
+impl Performance for Serving {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        let account = Account::open()?;
+        while !stop.load(Ordering::Relaxed) {
+            thread::sleep(TICK);
+        }
+        let closed = account.close()?;
+        self.shut_down();
+        Ok(closed.report(Outcome::Served { bytes: Bytes::new(self.shelf.served()) }))
+    }
+}
+
+impl Serving {
+    fn shut_down(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(GRACE);
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.shut_down();
+    }
+}
+
+/// Gives every connection a session of its own, until the runtime goes.
+async fn accept(listener: TcpListener, shelf: Shelf, door: Arc<Door>) {
+    loop {
+        match listener.accept().await {
+            Ok((connection, _)) => {
+                tokio::spawn(session(connection, shelf.clone(), Arc::clone(&door)));
+            }
+            // Out of descriptors or the peer is gone already: neither ends the server, and neither may spin it.
+            Err(_) => tokio::time::sleep(TICK).await,
+        }
+    }
+}
+
+/// One client's control connection, to its end.
+async fn session(connection: TcpStream, shelf: Shelf, door: Arc<Door>) {
+    let server = ServerBuilder::with_authenticator(Box::new(move || shelf.clone()), door)
+        .greeting("btu: N.bin has N random bytes, for every N")
+        .binder(AnyPort)
+        .build();
+    // What fails here is the peer's loss, which it has been told or has caused: the server goes on.
+    if connection.set_nodelay(true).is_ok()
+        && let Ok(server) = server
+    {
+        drop(server.service(connection).await);
+    }
+}
+
+/// Lets the kernel choose the port of a data connection: it knows which are free.
+#[derive(Debug)]
+struct AnyPort;
+
+#[async_trait]
+impl Binder for AnyPort {
+    async fn bind(&mut self, local: IpAddr, _ports: RangeInclusive<u16>) -> io::Result<TcpSocket> {
+        let socket = if local.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.bind(SocketAddr::new(local, 0))?;
+        Ok(socket)
+    }
+}
+
+/// Lets in who knows the password.
+struct Door {
+    password: String,
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Door")
+    }
+}
+
+#[async_trait]
+impl Authenticator for Door {
+    async fn authenticate(&self, user: &str, given: &Credentials) -> Result<Principal, AuthenticationError> {
+        if user != USER {
+            return Err(AuthenticationError::BadUser);
+        }
+        if given.password.as_deref() != Some(self.password.as_str()) {
+            return Err(AuthenticationError::BadPassword);
+        }
+        Ok(Principal { username: user.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

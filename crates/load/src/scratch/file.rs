@@ -1,0 +1,130 @@
+//! A file without a name: when the last process that has it open is gone, however it went, so is the file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+
+use super::scratch_error;
+use crate::LoadError;
+
+/// An open file in a scratch directory that has no name there.
+#[derive(Debug)]
+pub(crate) struct ScratchFile {
+    file: File,
+    directory: PathBuf,
+}
+
+impl ScratchFile {
+    /// An empty file in `directory`; `direct` asks for I/O past the page cache.
+    pub(crate) fn create(directory: &Path, direct: bool) -> Result<Self, LoadError> {
+        let file = open_nameless(directory, direct)
+            .or_else(|error| match error.raw_os_error() {
+                // What file systems and kernels without O_TMPFILE answer (open(2)).
+                Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT) => open_and_unlink(directory, direct),
+                _ => Err(error),
+            })
+            .map_err(|error| scratch_error("create a file", directory, error))?;
+        Ok(Self { file, directory: directory.to_owned() })
+    }
+
+    /// Writes all of `bytes` at `offset`; `operation` is for the error.
+    pub(crate) fn write(&self, operation: &'static str, bytes: &[u8], offset: u64) -> Result<(), LoadError> {
+        self.file.write_all_at(bytes, offset).map_err(|error| scratch_error(operation, &self.directory, error))
+    }
+
+    /// Reads as many bytes as `bytes` takes from `offset`.
+    pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<(), LoadError> {
+        self.file.read_exact_at(bytes, offset).map_err(|error| scratch_error("read back", &self.directory, error))
+    }
+
+    /// Waits until the device has what was written (fdatasync(2)).
+    pub(crate) fn sync(&self) -> Result<(), LoadError> {
+        self.file.sync_data().map_err(|error| scratch_error("sync a file", &self.directory, error))
+    }
+
+    /// Lets go of the content, memory and blocks.
+    pub(crate) fn clear(&self) -> Result<(), LoadError> {
+        self.file.set_len(0).map_err(|error| scratch_error("empty a file", &self.directory, error))
+    }
+
+    /// Takes what is synced out of the page cache, so that the next reader goes to the device.
+    pub(crate) fn forget(&self) -> Result<(), LoadError> {
+        forget(&self.file).map_err(|error| scratch_error("drop a file from the page cache", &self.directory, error))
+    }
+
+    /// A path under which other processes of this user can open the file while this one lives.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+    }
+
+    /// The file itself.
+    pub(crate) fn into_file(self) -> File {
+        self.file
+    }
+}
+
+/// Takes what is synced of `file` out of the page cache.
+pub(crate) fn forget(file: &File) -> io::Result<()> {
+    posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).map_err(Into::into)
+}
+
+fn options(flags: i32, direct: bool) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600).custom_flags(if direct { flags | libc::O_DIRECT } else { flags });
+    options
+}
+
+/// A file that never has a name (`O_TMPFILE`).
+fn open_nameless(directory: &Path, direct: bool) -> io::Result<File> {
+    options(libc::O_TMPFILE, direct).open(directory)
+}
+
+/// A file that has a name for an instant.
+fn open_and_unlink(directory: &Path, direct: bool) -> io::Result<File> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let path = directory.join(format!(".btu-scratch-{}-{number}", std::process::id()));
+    let opened = options(0, direct).create_new(true).open(&path);
+    // Older kernels create the file and then refuse O_DIRECT, so the name is taken away in any case but one: that
+    // it belongs to somebody else.
+    let foreign = matches!(&opened, Err(error) if error.kind() == io::ErrorKind::AlreadyExists);
+    match if foreign { Ok(()) } else { fs::remove_file(&path) } {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(directory: &Path) -> usize {
+        fs::read_dir(directory).expect("readable").count()
+    }
+
+    #[test]
+    fn both_ways_leave_no_name() {
+        let directory = tempfile::tempdir().expect("tempdir");
+        for open in [open_nameless, open_and_unlink] {
+            let file = open(directory.path(), false).expect("a temporary directory takes files");
+            file.write_all_at(b"something", 0).expect("written");
+            assert_eq!(entries(directory.path()), 0);
+        }
+    }
+
+    #[test]
+    fn the_path_leads_to_the_same_file() {
+        let directory = tempfile::tempdir().expect("tempdir");
+        let scratch = ScratchFile::create(directory.path(), false).expect("created");
+        scratch.write("write", b"content", 0).expect("written");
+        assert_eq!(fs::read(scratch.path()).expect("open while held"), b"content");
+        let path = scratch.path();
+        drop(scratch);
+        assert_ne!(fs::read(path).ok().as_deref(), Some(&b"content"[..]));
+    }
+}
