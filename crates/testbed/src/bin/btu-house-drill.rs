@@ -1,5 +1,5 @@
-//! For the tests of the house only: plays every process of it, with a hub for a wire, and agents that do what they are
-//! told by lines of text.
+//! For the tests of the house only: plays every process of it, with agents that do what they are told by lines of text,
+//! and with another such agent beside the wire.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,8 +16,7 @@ use btu_testbed::house::{self, Testbed, TestbedRequest};
 use btu_units::{BitRate, Span};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, setsockopt, socket,
-    sockopt,
+    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket, sockopt,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -33,7 +32,7 @@ fn main() -> ExitCode {
         ["internal", "init"] => return house::init(),
         ["internal", role, ..] if mischief() == role => return ExitCode::from(7),
         ["internal", "agent", "--station", _, "--socket", socket] => serve(Path::new(socket)),
-        ["internal", "wire", "--socket", socket] => wire(Path::new(socket)),
+        ["internal", "wire", "--socket", socket] => return wire(Path::new(socket)),
         ["coordinate", network, directory] => coordinate(network, directory.into()),
         ["preflight"] => preflight(),
         _ => Err("this program is for tests".into()),
@@ -101,6 +100,7 @@ fn answer(connection: &UnixStream) -> Outcome<()> {
         ["interfaces"] => interfaces()?,
         ["listen"] => listen()?,
         ["send", to, bytes] => send_bytes(to, bytes.parse()?)?,
+        ["connect", to] => connect(to)?,
         ["send-train", to, bytes, segment] => send_train(to, bytes.parse()?, segment.parse()?)?,
         ["capture", interface, milliseconds] => capture(interface, Duration::from_millis(milliseconds.parse()?))?,
         _ => "what?".to_owned(),
@@ -137,6 +137,13 @@ fn send_bytes(to: &str, bytes: usize) -> Outcome<String> {
     Ok(u64::from_be_bytes(count).to_string())
 }
 
+/// Connects by TCP, and returns how many microseconds it took.
+fn connect(to: &str) -> Outcome<String> {
+    let start = Instant::now();
+    TcpStream::connect(to)?;
+    Ok(start.elapsed().as_micros().to_string())
+}
+
 /// Sends UDP datagrams as one superframe, for whoever has segmentation offload to cut.
 fn send_train(to: &str, bytes: usize, segment: u16) -> Outcome<String> {
     let sender = UdpSocket::bind("0.0.0.0:0")?;
@@ -159,38 +166,16 @@ fn capture(interface: &str, time: Duration) -> Outcome<String> {
     Ok(format!("{frames} {longest}"))
 }
 
-/// A hub: joins `in-X` with `out-X`, and all of `p-X` with each other, until it is killed.
-fn wire(path: &Path) -> Outcome<()> {
-    if mischief() != "deaf" {
-        let names: Vec<String> = interfaces()?.split(' ').map(str::to_owned).collect();
-        for from in names.iter().filter(|name| !others(name, &names).is_empty()) {
-            let ports = others(from, &names).iter().map(|to| Port::open(to)).collect::<Outcome<Vec<_>>>()?;
-            let inlet = Port::open(from)?;
-            thread::spawn(move || carry(&inlet, &ports));
-        }
+/// The real wire, with an agent beside it that hears of the same interfaces.
+fn wire(path: &Path) -> ExitCode {
+    let beside = path.with_file_name("beside-wire.sock");
+    if mischief() == "deaf" {
+        thread::spawn(move || drop(serve(&beside)));
+        drop(serve(path));
+        return ExitCode::FAILURE;
     }
-    serve(path)
-}
-
-fn others(from: &str, names: &[String]) -> Vec<String> {
-    let wanted = |name: &&String| match from.split_once('-') {
-        Some(("in", station)) => **name == format!("out-{station}"),
-        Some(("out", station)) => **name == format!("in-{station}"),
-        Some(("p", _)) => name.starts_with("p-") && *name != from,
-        _ => false,
-    };
-    names.iter().filter(wanted).cloned().collect()
-}
-
-fn carry(inlet: &Port, outlets: &[Port]) {
-    let mut buffer = vec![0; 70_000];
-    loop {
-        let Some(length) = inlet.receive(&mut buffer) else { continue };
-        for outlet in outlets {
-            // A hub loses what it cannot carry.
-            send(outlet.0.as_raw_fd(), &buffer[..length], MsgFlags::empty()).ok();
-        }
-    }
+    thread::spawn(move || drop(serve(&beside)));
+    house::wire(path)
 }
 
 /// A raw socket on one interface.

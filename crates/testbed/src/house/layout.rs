@@ -107,6 +107,21 @@ impl Layout {
         if self.impaired_apart && station.is_black_box() { impaired_address(station) } else { self.plain(station) }
     }
 
+    /// The wire's interface towards `station` on an emulated path.
+    pub(super) fn path_port(station: Station) -> String {
+        format!("p-{station}")
+    }
+
+    /// The wire's interface towards the bridge, for what goes to `station` by its impaired way.
+    pub(super) fn wire_inner(station: Station) -> String {
+        format!("in-{station}")
+    }
+
+    /// The wire's interface towards `station` on its impaired way.
+    pub(super) fn wire_outer(station: Station) -> String {
+        format!("out-{station}")
+    }
+
     fn ends(&self) -> impl Iterator<Item = &End> {
         self.cables.iter().flat_map(|Cable(one, other)| [one, other])
     }
@@ -150,7 +165,7 @@ fn lan_cable(station: Station) -> Cable {
 
 /// A station's end of an emulated line. Offloads off: a frame on that line is a frame.
 fn path_cable(station: Station) -> Cable {
-    let port = wire_end(format!("p-{station}"), Mac::of(FAR_SIDE, number(station)), false);
+    let port = wire_end(Layout::path_port(station), Mac::of(FAR_SIDE, number(station)), false);
     Cable(station_end(station, false), port)
 }
 
@@ -164,14 +179,14 @@ fn impaired_cable(station: Station) -> Cable {
         offloads: false,
         lan_port_of: None,
     };
-    Cable(mine, wire_end(format!("out-{station}"), Mac::of(WIRE_OUTER, number(station)), false))
+    Cable(mine, wire_end(Layout::wire_outer(station), Mac::of(WIRE_OUTER, number(station)), false))
 }
 
 /// From the bridge to the wire. Offloads off: the bridge's port must cut superframes before the wire sees them.
 fn wire_cable(station: Station) -> Cable {
     let port = wire_end(format!("l-{station}"), Mac::of(LAN_SIDE, number(station)), false);
     let port = End { lan_port_of: Some(Mac::of(number(station), 1)), ..port };
-    Cable(port, wire_end(format!("in-{station}"), Mac::of(WIRE_INNER, number(station)), false))
+    Cable(port, wire_end(Layout::wire_inner(station), Mac::of(WIRE_INNER, number(station)), false))
 }
 
 fn station_end(station: Station, offloads: bool) -> End {

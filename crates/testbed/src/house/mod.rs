@@ -47,6 +47,7 @@ pub use init::init;
 pub use keeper::Lifeline;
 pub use outer::outer;
 pub use runtime::sweep;
+pub use wiring::wire;
 pub use words::{Ending, HouseEvent, Privilege, Resident};
 
 use keeper::Keeper;

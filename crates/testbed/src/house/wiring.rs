@@ -1,35 +1,18 @@
-//! Hands the wire its plan: which interfaces it joins, and what it does to frames between them.
+//! The wire of a house: its plan, handed over on standard input, and the process that carries it out.
 
 use std::fs::File;
 use std::io;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::ExitCode;
 
-use btu_suite::network::{Network, Path, Station};
-use serde::Serialize;
+use btu_suite::network::{Network, Station};
 
 use super::error::{Cause, TestbedError};
-use super::words::{Blueprint, tell};
-
-/// Provisional: to be replaced by the wire's own.
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-enum WirePlan {
-    Veth { seed: u64, boxes: Vec<(String, String)> },
-    Path { seed: u64, path: Path, interfaces: Vec<String> },
-}
-
-fn plan(network: &Network, seed: u64) -> WirePlan {
-    match network {
-        Network::Veth => {
-            let boxes = Station::ALL.into_iter().filter(|station| station.is_black_box());
-            let boxes = boxes.map(|station| (format!("in-{station}"), format!("out-{station}"))).collect();
-            WirePlan::Veth { seed, boxes }
-        }
-        Network::Path(path) => {
-            let interfaces = Station::ALL.into_iter().map(|station| format!("p-{station}")).collect();
-            WirePlan::Path { seed, path: path.clone(), interfaces }
-        }
-    }
-}
+use super::layout::Layout;
+use super::words::{Blueprint, hear, tell};
+use crate::port::Carriage;
+use crate::wire::{self, BlackBox, PathPorts, Shape, WireError, WirePlan};
 
 /// Writes the plan into the runtime directory, and opens it as the wire's standard input.
 pub(super) fn write_plan(blueprint: &Blueprint) -> Result<File, TestbedError> {
@@ -37,8 +20,76 @@ pub(super) fn write_plan(blueprint: &Blueprint) -> Result<File, TestbedError> {
     let written = File::create(&path)
         .and_then(|file| tell(file, &plan(&blueprint.network, blueprint.seed)))
         .and_then(|()| File::open(&path));
-    written.map_err(|error: io::Error| {
+    written.map_err(|error| {
         let operation = format!("write the wire's plan {}", path.display());
         TestbedError::new(Cause::RuntimeDirectory, operation, error, "make room on that file system")
     })
+}
+
+/// What `btu internal wire --socket SOCKET` does: reads its plan, one line on standard input, and carries frames until it
+/// is told to stop. It needs no lifeline: it ends with the house's process namespace.
+pub fn wire(socket: &Path) -> ExitCode {
+    match carry(socket) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("btu: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry(socket: &Path) -> Result<(), WireError> {
+    let system = |operation| move |source: io::Error| WireError::System { operation, source };
+    let plan: WirePlan = hear(io::stdin().lock()).map_err(system("reading the plan"))?;
+    let control = UnixListener::bind(socket).map_err(system("making the control socket"))?;
+    wire::run(&plan, control, None)
+}
+
+fn plan(network: &Network, seed: u64) -> WirePlan {
+    let shape = match network {
+        Network::Veth => Shape::Veth {
+            boxes: Station::ALL.into_iter().filter(|station| station.is_black_box()).map(black_box).collect(),
+        },
+        Network::Path(path) => Shape::Path { path: path.clone(), ports: path_ports() },
+    };
+    WirePlan { seed, shape, carriage: Carriage::Frames }
+}
+
+fn black_box(station: Station) -> BlackBox {
+    BlackBox { station, inner: Layout::wire_inner(station), outer: Layout::wire_outer(station) }
+}
+
+fn path_ports() -> PathPorts {
+    let [test, active, passive] = Station::ALL.map(Layout::path_port);
+    PathPorts { test, active, passive }
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::network;
+    use btu_units::{BitRate, Span};
+
+    use super::super::layout::Place;
+    use super::*;
+
+    fn interfaces_of(shape: Shape) -> Vec<String> {
+        match shape {
+            Shape::Veth { boxes } => boxes.into_iter().flat_map(|one| [one.inner, one.outer]).collect(),
+            Shape::Path { ports: PathPorts { test, active, passive }, .. } => vec![test, active, passive],
+        }
+    }
+
+    #[test]
+    fn every_interface_of_a_plan_is_in_the_layout() {
+        let rate = BitRate::from_megabits_per_second(10);
+        let path = network::Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 };
+        for (network, count) in [(Network::Veth, 4), (Network::Path(path), 3)] {
+            let layout = Layout::of(&network);
+            let interfaces = interfaces_of(plan(&network, 1).shape);
+            assert_eq!(interfaces.len(), count);
+            for name in interfaces {
+                assert!(layout.ends_in(Place::Wire).any(|end| end.name == name && !end.offloads), "{name}");
+            }
+        }
+    }
 }

@@ -3,6 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use btu_suite::network::{Impairment, Station};
+use btu_testbed::wire::WireClient;
+use btu_units::Span;
 use nix::ifaddrs::getifaddrs;
 
 use crate::support::{Lab, users};
@@ -90,6 +93,29 @@ fn the_wire_carries_what_comes_in_to_an_impaired_address_and_nothing_else() {
     let (other, _) = house.watch_transfer("active", "198.18.1.2", 100_000, "in-passive");
     assert_eq!(other, 0, "each black box has its own way");
     house.lower();
+}
+
+#[test]
+fn an_impairment_acts_on_what_comes_in_to_its_black_box_and_on_nothing_else() {
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        let mut house = lab.raise("veth", "run");
+        let delay = Span::from_milliseconds(100);
+        let mut wire = WireClient::connect(&house.directory.join("wire.sock")).unwrap();
+        wire.set(&[(Station::Active, Impairment { delay, loss: 0.0 })]).unwrap();
+        let connect = |station: &str, address: &str| {
+            let port = house.ask(station, "listen");
+            house.ask("test", &format!("connect {address}:{port}")).parse::<u64>().unwrap()
+        };
+        // A connection is there after one packet each way; only the one that comes in to the black box is delayed.
+        let impaired = connect("active", "198.18.1.2");
+        assert!((100_000..200_000).contains(&impaired), "{impaired} us");
+        for (station, address) in [("active", "198.18.0.2"), ("passive", "198.18.0.3"), ("passive", "198.18.1.3")] {
+            let other = connect(station, address);
+            assert!(other < 100_000, "{address}: {other} us");
+        }
+        house.lower();
+    }
 }
 
 #[test]

@@ -194,7 +194,7 @@ impl House {
         self.await_nobody()
     }
 
-    /// Gives the drill's agent (or the wire) called `who` a command, and returns its answer.
+    /// Gives the drill's agent called `who` (or the one beside the wire) a command, and returns its answer.
     pub(crate) fn ask(&self, who: &str, command: &str) -> String {
         ask(&self.directory, who, command)
     }
@@ -212,7 +212,7 @@ impl House {
     pub(crate) fn watch(&self, interface: &str, work: impl FnOnce()) -> (u64, usize) {
         let directory = &self.directory;
         let seen = thread::scope(|scope| {
-            let watch = scope.spawn(|| ask(directory, "wire", &format!("capture {interface} 1000")));
+            let watch = scope.spawn(|| ask(directory, "beside-wire", &format!("capture {interface} 1000")));
             thread::sleep(Duration::from_millis(200));
             work();
             watch.join().unwrap()
