@@ -1,1 +1,17 @@
-//! Placeholder while the house is raised.
+//! Agents, their protocol, and the coordinator that measures a run with them.
+//!
+//! ```text
+//! coordinator --gRPC over a Unix socket--> agent (one per station) --pipes--> worker (one per activity)
+//!      |                                                                        |
+//!      +--JSON lines over a Unix socket--> wire                                 +-- btu-traffic, btu-load
+//! ```
+//!
+//! Nothing of this crosses the measured network.
+
+pub mod agent;
+mod clock;
+pub mod coordinator;
+pub mod environment;
+mod null;
+pub mod protocol;
+pub mod worker;

@@ -1,0 +1,259 @@
+//! What may be written on the command line.
+
+use std::path::PathBuf;
+
+use btu_control::coordinator::ExternalFtp;
+use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
+use btu_units::{Bytes, Span};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    the run failed; its stored cells are kept
+  2    the command line makes no sense
+  3    this machine cannot do what was asked (namespaces, disk, directories); nothing was started
+  130  stopped by Ctrl-C; the run can be resumed
+  143  stopped by SIGTERM or SIGHUP; the run can be resumed";
+
+/// Bits To the User: what an application really gets from a machine and its network while the machine also works.
+#[derive(Debug, Parser)]
+#[command(name = "btu", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Database of runs [default: $XDG_DATA_HOME/btu/runs.sqlite or ~/.local/share/btu/runs.sqlite]
+    #[arg(long, global = true, value_name = "FILE", env = "BTU_DATABASE")]
+    pub(crate) database: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
+    #[command(after_help = RATE_EXAMPLES)]
+    Rate(Box<Rate>),
+    /// List the stored runs
+    #[command(after_help = "Examples:\n  btu runs\n  btu runs --json")]
+    Runs(Runs),
+    /// Show the result of a stored run again
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(Show),
+    /// Print a script that completes btu's commands in a shell
+    #[command(after_help = "Example:\n  btu completions bash > ~/.local/share/bash-completion/completions/btu")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages
+    #[command(after_help = "Example:\n  btu man ~/.local/share/man/man1")]
+    Man {
+        /// Existing directory to write them to
+        directory: PathBuf,
+    },
+    /// Parts that btu starts itself
+    #[command(subcommand, hide = true)]
+    Internal(Internal),
+}
+
+const RATE_EXAMPLES: &str = "\
+Examples:
+  btu rate                                        the whole suite, about two minutes
+  btu rate --network '10 Mb/s' --delay '2 ms'     on an emulated path
+  btu rate --volume 4MB --window 4KB              fixed volume and small windows, as in 1995
+  btu rate --component SEND --message 65536 --load idle,cpu
+  btu rate --resume latest                        finish an interrupted run
+
+Sizes are written with their unit: 4KB is 4000 bytes, 4KiB is 4096.";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  btu show                the newest run
+  btu show r12 --cells    every measured cell
+  btu show r12 --json     everything that was worked out, as JSON";
+
+/// How long and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileName {
+    /// About two minutes: a first look
+    Quick,
+    /// Half an hour or more: numbers to work with
+    Standard,
+    /// Hours: numbers to publish
+    Full,
+}
+
+impl ProfileName {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// `btu rate`.
+#[derive(Debug, Args)]
+pub(crate) struct Rate {
+    /// How long and how often
+    #[arg(long, value_enum, default_value = "quick")]
+    pub(crate) profile: ProfileName,
+    /// `veth`, as fast as this host goes, or the rate of an emulated path, such as '10 Mb/s'
+    #[arg(long, default_value = "veth", value_name = "veth|RATE")]
+    pub(crate) network: String,
+    /// One-way delay of the emulated path
+    #[arg(long, value_name = "TIME", default_value = "0 ms", value_parser = quantity::<Span>)]
+    pub(crate) delay: Span,
+    /// Loss of the emulated path in each direction, such as 1% or 0.01
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
+    pub(crate) loss: f64,
+    /// Fixed volume of each network activity, shared by its connections, instead of a calibrated one
+    #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
+    pub(crate) volume: Option<Bytes>,
+    /// Socket buffers of the black boxes
+    #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
+    pub(crate) window: Option<Bytes>,
+    /// Only these components
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component)]
+    pub(crate) component: Vec<Component>,
+    /// Only these message sizes: 100, 1024, 1250, 4096, 65536
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = message)]
+    pub(crate) message: Vec<Bytes>,
+    /// Only these loads: idle, cpu, disk, transfer
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = load)]
+    pub(crate) load: Vec<Load>,
+    /// Seed of order, payload and loss [default: a new one, printed]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Fetch from this FTP server instead of the embedded one: host:port or user:password@host:port/file
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) ftp_server: Option<ExternalFtp>,
+    /// Directory on the disk to be exercised [default: beside the database]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// The most that may be written to the scratch directory at a time
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = quantity::<Bytes>)]
+    pub(crate) scratch_limit: Bytes,
+    /// Finish this run instead of beginning a new one: r12, or latest
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["volume", "window", "component", "message", "load", "seed"])]
+    pub(crate) resume: Option<String>,
+    /// Your own word for the run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `btu runs`.
+#[derive(Debug, Args)]
+pub(crate) struct Runs {}
+
+/// `btu show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Which run: r12, latest, or the beginning of its uuid
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// Every measured cell with its faults
+    #[arg(long)]
+    pub(crate) cells: bool,
+}
+
+/// Parts that btu starts itself; not for users, and free to change.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Internal {
+    /// Leaves the user's namespaces
+    Testbed,
+    /// First process of the testbed
+    Init,
+    /// Carries frames
+    Wire {
+        /// Where it takes orders
+        #[arg(long)]
+        socket: PathBuf,
+    },
+    /// Speaks for a station
+    Agent {
+        /// Its name
+        #[arg(long)]
+        station: String,
+        /// Where it listens
+        #[arg(long)]
+        socket: PathBuf,
+    },
+    /// Performs one activity
+    Worker,
+}
+
+fn quantity<T: std::str::FromStr<Err = btu_units::ParseError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: btu_units::ParseError| error.to_string())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(percent) => (percent.trim(), 0.01),
+        None => (text.trim(), 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(value) if (0.0..1.0).contains(&(value * scale)) => Ok(value * scale),
+        _ => Err(format!("`{text}` is not a share: write 1% or 0.01, at least 0 and below 1")),
+    }
+}
+
+fn component(text: &str) -> Result<Component, String> {
+    let mut all = Component::RATED.iter().chain(&Component::FURTHER).copied();
+    all.find(|component| component.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
+        let names = Component::RATED.iter().chain(&Component::FURTHER).map(|c| c.name()).collect::<Vec<_>>();
+        format!("there is no component `{text}`; there are {}", names.join(", "))
+    })
+}
+
+fn message(text: &str) -> Result<Bytes, String> {
+    let size = text.parse().map(Bytes::new).ok().filter(|size| MESSAGE_SIZES.contains(size));
+    size.ok_or_else(|| format!("`{text}` is not one of the suite's message sizes: 100, 1024, 1250, 4096, 65536"))
+}
+
+fn load(text: &str) -> Result<Load, String> {
+    let found = Load::ALL.into_iter().find(|load| load.name() == text);
+    found.ok_or_else(|| format!("there is no load `{text}`; there are idle, cpu, disk, transfer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn shares_are_read_in_both_forms() {
+        assert_eq!(share("1%"), Ok(0.01));
+        assert_eq!(share("0.2"), Ok(0.2));
+        for text in ["", "x", "-1%", "100%", "1", "nan"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_known_ones() {
+        assert!(component("SENT").unwrap_err().contains("2xRECV+DL"));
+        assert!(message("4000").unwrap_err().contains("4096"));
+        assert!(load("gpu").unwrap_err().contains("transfer"));
+    }
+}

@@ -1,0 +1,34 @@
+//! The processes that btu makes of itself.
+
+use std::process::ExitCode;
+
+use btu_control::agent::{self, AgentSettings};
+use btu_control::worker;
+
+use crate::cli::Internal;
+
+/// Runs one of them.
+pub(crate) fn run(part: Internal) -> ExitCode {
+    match part {
+        Internal::Worker => worker::run(),
+        Internal::Agent { station, socket } => end(run_agent(station, socket)),
+        Internal::Testbed => btu_testbed::house::outer(),
+        Internal::Init => btu_testbed::house::init(),
+        Internal::Wire { socket } => btu_testbed::house::wire(&socket),
+    }
+}
+
+fn run_agent(station: String, socket: std::path::PathBuf) -> anyhow::Result<()> {
+    let executable = std::env::current_exe()?;
+    Ok(agent::run(AgentSettings { station, socket, executable })?)
+}
+
+fn end(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("btu: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

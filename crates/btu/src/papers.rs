@@ -1,0 +1,22 @@
+//! Shell completions and manual pages.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use crate::cli::Arguments;
+
+/// Prints the completion script of `shell`.
+pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "btu", &mut script);
+    Ok(std::io::stdout().write_all(&script)?)
+}
+
+/// Writes a page for btu and one for each of its commands.
+pub(crate) fn man(directory: &Path) -> anyhow::Result<()> {
+    clap_mangen::generate_to(Arguments::command(), directory)
+        .with_context(|| format!("writing manual pages to {}: does the directory exist?", directory.display()))
+}

@@ -1,0 +1,127 @@
+//! What can be known to be impossible before anything starts.
+
+use std::path::{Path, PathBuf};
+
+use btu_store::Store;
+use btu_suite::cell::Load;
+use btu_suite::network::{Network, Path as Emulated};
+use btu_suite::plan::Plan;
+use btu_units::{BitRate, Bytes, Span};
+
+use crate::cli::{Common, Rate};
+use crate::exit::Refusal;
+
+/// The emulated paths this wire can carry frame by frame.
+const SLOWEST: BitRate = BitRate::from_bits_per_second(64_000);
+const FASTEST: BitRate = BitRate::from_megabits_per_second(1000);
+const LONGEST_DELAY: Span = Span::from_seconds(10);
+
+/// The volumes and windows that make sense.
+const LARGEST_VOLUME: Bytes = Bytes::new(100_000_000_000);
+const SMALLEST_WINDOW: Bytes = Bytes::new(1024);
+const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
+
+/// The network that the options draw.
+pub(crate) fn network(rate: &Rate) -> Result<Network, Refusal> {
+    let impaired = rate.delay > Span::ZERO || rate.loss > 0.0;
+    if rate.network == "veth" {
+        return if impaired {
+            Err(usage("--delay and --loss need an emulated path, for example --network '100 Mb/s'"))
+        } else {
+            Ok(Network::Veth)
+        };
+    }
+    let line: BitRate = rate.network.parse().map_err(|_| {
+        Refusal::Usage(format!(
+            "there is no network `{}`: write veth, or the rate of an emulated path such as '10 Mb/s'",
+            rate.network
+        ))
+    })?;
+    if !(SLOWEST..=FASTEST).contains(&line) {
+        return Err(Refusal::Usage(format!("a path of {line} cannot be emulated: allowed are {SLOWEST} to {FASTEST}")));
+    }
+    if rate.delay > LONGEST_DELAY {
+        return Err(Refusal::Usage(format!("--delay {} is too long: at most {LONGEST_DELAY}", rate.delay)));
+    }
+    Ok(Network::Path(Emulated { rate: line, delay: rate.delay, loss: rate.loss, duplicate: 0.0, reorder: 0.0 }))
+}
+
+/// Refuses sizes that cannot be meant.
+pub(crate) fn sizes(rate: &Rate) -> Result<(), Refusal> {
+    if let Some(volume) = rate.volume
+        && !(Bytes::new(1)..=LARGEST_VOLUME).contains(&volume)
+    {
+        return Err(Refusal::Usage(format!("--volume {volume} makes no sense: allowed are 1 B to {LARGEST_VOLUME}")));
+    }
+    if let Some(window) = rate.window
+        && !(SMALLEST_WINDOW..=LARGEST_WINDOW).contains(&window)
+    {
+        return Err(Refusal::Usage(format!(
+            "--window {window} makes no sense: allowed are {SMALLEST_WINDOW} to {LARGEST_WINDOW}"
+        )));
+    }
+    Ok(())
+}
+
+fn usage(text: &str) -> Refusal {
+    Refusal::Usage(text.to_owned())
+}
+
+/// Opens the database of runs.
+pub(crate) fn store(common: &Common) -> Result<Store, Refusal> {
+    let path = match &common.database {
+        Some(path) => path.clone(),
+        None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
+    };
+    Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
+}
+
+/// Whether namespaces can be had, with what it takes.
+pub(crate) fn namespaces(executable: &Path) -> Result<(), Refusal> {
+    btu_testbed::house::preflight(executable).map(|_| ()).map_err(|error| Refusal::Machine(error.to_string()))
+}
+
+/// The scratch directory, when there is room for what the plan writes there.
+pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathBuf, Refusal> {
+    let directory = match &rate.scratch {
+        Some(directory) => directory.clone(),
+        None => database.parent().unwrap_or(Path::new(".")).join("scratch"),
+    };
+    let needed = scratch_needed(plan);
+    if needed > rate.scratch_limit {
+        return Err(Refusal::Machine(format!(
+            "this run writes up to {needed} to its scratch directory and --scratch-limit is {}: raise it",
+            rate.scratch_limit
+        )));
+    }
+    if needed > Bytes::ZERO {
+        std::fs::create_dir_all(&directory).map_err(|error| {
+            Refusal::Machine(format!("making the scratch directory {}: {error}; see --scratch", directory.display()))
+        })?;
+        btu_load::scratch_check(&directory, needed).map_err(|error| Refusal::Machine(error.to_string()))?;
+    }
+    Ok(directory)
+}
+
+/// The disk activity's source and copy, and the fetched file with room for a fast machine.
+fn scratch_needed(plan: &Plan) -> Bytes {
+    let disk = if plan.loads.contains(&Load::Disk) { plan.disk_file * 2 } else { Bytes::ZERO };
+    let transfer = if plan.loads.contains(&Load::Transfer) { TRANSFER_ROOM } else { Bytes::ZERO };
+    disk + transfer
+}
+
+/// The fetched file is overwritten from the start when it reaches this size.
+const TRANSFER_ROOM: Bytes = Bytes::new(256 << 20);
+
+/// The path of this run's private directory for sockets; what dead runs left beside it is removed.
+pub(crate) fn runtime_directory() -> Result<PathBuf, Refusal> {
+    let user = nix::unistd::geteuid();
+    // Not $TMPDIR: the path of a Unix socket has to be short.
+    let parent = Path::new("/tmp").join(format!("btu-{user}"));
+    let refuse = |operation: &str, error: std::io::Error| {
+        Refusal::Machine(format!("{operation} {}: {error}; sockets of a run live there", parent.display()))
+    };
+    std::fs::create_dir_all(&parent).map_err(|error| refuse("making", error))?;
+    btu_testbed::house::sweep(&parent).map_err(|error| refuse("sweeping", error))?;
+    Ok(parent.join(std::process::id().to_string()))
+}

@@ -1,0 +1,85 @@
+//! Progress on standard error: the current cell and the time left, on terminals only.
+
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use btu_control::coordinator::{Observer, Phase, Progress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar that is redrawn between cells and never during one, so that drawing is not measured.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    shown: bool,
+}
+
+impl Bar {
+    /// A bar, or nothing when `quiet` or when standard error is not a terminal.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let shown = !quiet && stderr().is_terminal();
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(1), target);
+        bar.set_style(style("{msg}"));
+        Self { bar, shown }
+    }
+
+    /// Takes the bar off the screen.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn say(&self, text: String) {
+        self.bar.set_style(style("{msg}"));
+        self.bar.set_message(text);
+        self.bar.tick();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates are constants of this file; a wrong one falls back to a plain bar.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌")
+}
+
+impl Observer for Bar {
+    fn phase(&mut self, phase: Phase) {
+        match phase {
+            Phase::Raise => self.say("raising the testbed: three stations in network namespaces".to_owned()),
+            Phase::Check => self.say("checking the network against what was asked for".to_owned()),
+            Phase::Calibrate(done, of) => self.say(format!("calibrating {} of {of}", done + 1)),
+            Phase::Measure => self.bar.set_style(style("{bar:24} {pos}/{len}  {msg}")),
+            Phase::Lower => self.say("taking the testbed down".to_owned()),
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.bar.set_length(progress.expected as u64);
+        self.bar.set_position(progress.done as u64);
+        let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
+        self.bar.set_message(format!("{left} left  block {}  {}", progress.slot.block + 1, progress.slot.row));
+    }
+
+    fn notice(&mut self, text: &str) {
+        if self.shown {
+            self.bar.println(text);
+        } else {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// `2:05`, `1:02:05`.
+fn clock(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_reads_like_a_clock() {
+        assert_eq!(clock(Duration::from_secs(125)), "2:05");
+        assert_eq!(clock(Duration::from_secs(3725)), "1:02:05");
+    }
+}

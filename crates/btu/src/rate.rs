@@ -1,0 +1,155 @@
+//! `btu rate`: from the command line to a checked plan, the run, and its result.
+
+use std::path::Path;
+
+use anyhow::Context;
+use btu_control::coordinator::{self, CoordinatorError, Settings};
+use btu_store::{NewRun, RunLock, Store};
+use btu_suite::network::Network;
+use btu_suite::plan::{Plan, Profile};
+
+use crate::cli::{Common, Rate};
+use crate::exit::Refusal;
+use crate::progress::Bar;
+use crate::{preflight, runs};
+
+/// Runs the benchmark.
+pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
+    preflight::sizes(rate)?;
+    let network = preflight::network(rate)?;
+    let mut store = preflight::store(common)?;
+    let resumed = rate.resume.as_deref().map(|run| stored_plan(&store, run)).transpose()?;
+    let plan = match &resumed {
+        Some((_, plan)) => plan.clone(),
+        None => plan(rate, network)?,
+    };
+    let scratch = preflight::scratch(rate, &plan, store.path())?;
+    let executable = std::env::current_exe().context("finding this program's own file")?;
+    preflight::namespaces(&executable)?;
+    let lock = match resumed {
+        Some((run, _)) => resume(&store, &run)?,
+        None => begin(&mut store, rate, &plan)?,
+    };
+    let settings = Settings {
+        plan,
+        scratch,
+        runtime: preflight::runtime_directory()?,
+        executable,
+        ftp: rate.ftp_server.clone(),
+        wall_clock,
+    };
+    measure(&store, &lock, &settings, rate.quiet)?;
+    runs::print_result(&store, lock.run(), common)
+}
+
+fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
+    let profile = Profile::named(rate.profile.name()).context("this profile has no numbers")?;
+    let seed = match rate.seed {
+        Some(seed) => seed,
+        None => fresh_seed()?,
+    };
+    let mut plan = Plan::whole(seed, profile, network);
+    plan.volume = rate.volume;
+    plan.window = rate.window;
+    plan.ftp_server = rate.ftp_server.as_ref().map(|server| format!("{}/{}", server.server, server.file));
+    keep(&mut plan.components, &rate.component);
+    keep(&mut plan.messages, &rate.message);
+    keep(&mut plan.loads, &rate.load);
+    Ok(plan)
+}
+
+/// Keeps what was named, in the suite's order; everything when nothing was.
+fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
+    if !named.is_empty() {
+        all.retain(|entry| named.contains(entry));
+    }
+}
+
+/// Short enough to be typed.
+fn fresh_seed() -> anyhow::Result<u64> {
+    let mut bytes = [0; 4];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut source| std::io::Read::read_exact(&mut source, &mut bytes))
+        .context("reading /dev/urandom for a seed")?;
+    Ok(u64::from(u32::from_le_bytes(bytes)))
+}
+
+fn stored_plan(store: &Store, run: &str) -> anyhow::Result<(String, Plan)> {
+    let row = store.run(run)?;
+    let plan: Plan =
+        serde_json::from_value(row.plan).with_context(|| format!("reading the plan of run {}", row.summary.id))?;
+    if plan.version != Plan::VERSION {
+        let problem = format!(
+            "run {} was planned by another btu (plan version {}, this one has {}): finish it with that one",
+            row.summary.id,
+            plan.version,
+            Plan::VERSION
+        );
+        return Err(Refusal::Usage(problem).into());
+    }
+    Ok((row.summary.id.to_string(), plan))
+}
+
+fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock> {
+    let document = serde_json::to_value(plan)?;
+    let rows = plan.rows().len() as u32;
+    Ok(store.create_run(&NewRun {
+        suite: "btu",
+        profile: &plan.profile.name,
+        network: &network_name(&plan.network),
+        label: rate.label.as_deref(),
+        tags: &[],
+        created: &wall_clock(),
+        seed: plan.seed,
+        btu_version: env!("CARGO_PKG_VERSION"),
+        plan: &document,
+        plan_hash: &plan.hash(),
+        planned_cells: rows * plan.profile.most_blocks,
+    })?)
+}
+
+fn resume(store: &Store, run: &str) -> anyhow::Result<RunLock> {
+    let lock = store.lock(store.find(run)?)?;
+    store.reopen(&lock)?;
+    Ok(lock)
+}
+
+/// The network as users write it.
+pub(crate) fn network_name(network: &Network) -> String {
+    match network {
+        Network::Veth => "veth".to_owned(),
+        Network::Path(path) => {
+            let mut name = path.rate.to_string();
+            if path.delay > btu_units::Span::ZERO {
+                name.push_str(&format!(", delay {}", path.delay));
+            }
+            if path.loss > 0.0 {
+                name.push_str(&format!(", loss {} %", path.loss * 100.0));
+            }
+            name
+        }
+    }
+}
+
+fn measure(store: &Store, lock: &RunLock, settings: &Settings, quiet: bool) -> anyhow::Result<()> {
+    let mut bar = Bar::new(quiet);
+    let result = coordinator::run(store, lock, settings, &mut bar);
+    bar.clear();
+    if let Err(error) = &result {
+        advise(error, lock, store.path());
+    }
+    Ok(result?)
+}
+
+/// What can be done about a run that ended early.
+fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path) {
+    let run = lock.run();
+    eprintln!("Run {run} ended early; its cells are kept in {}.", database.display());
+    let again = if matches!(error, CoordinatorError::Interrupted(_)) { "Finish it" } else { "Then finish it" };
+    eprintln!("{again} with: btu rate --resume {run}");
+}
+
+/// Wall time for the record; nothing is measured with it.
+pub(crate) fn wall_clock() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,154 @@
+//! `btu runs` and `btu show`: what is stored, shown again.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use btu_control::environment::Environment;
+use btu_report::{RunHead, RunLine, TextOptions, rate_text, runs_text};
+use btu_store::{Moment, RunId, RunRow, RunSummary, Store};
+use btu_suite::plan::Plan;
+use btu_suite::record::CellRecord;
+use btu_suite::verdict::{Context, Verdict, judge};
+use btu_units::{Bytes, Span};
+use serde::Serialize;
+
+use crate::cli::{Common, Runs, Show};
+use crate::{preflight, terminal};
+
+/// Lists the stored runs.
+pub(crate) fn list(_: &Runs, common: &Common) -> anyhow::Result<()> {
+    let store = preflight::store(common)?;
+    let runs = store.runs()?;
+    if common.json {
+        return print_json(&runs);
+    }
+    let lines: Vec<RunLine> = runs.iter().map(|run| line(&store, run)).collect::<anyhow::Result<_>>()?;
+    print(&runs_text(&lines, &options()))
+}
+
+/// Shows a stored run.
+pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
+    let store = preflight::store(common)?;
+    let run = store.find(&show.run)?;
+    if show.cells {
+        return print_cells(&store, run, common);
+    }
+    print_result(&store, run, common)
+}
+
+/// What `--json` prints of a run.
+#[derive(Serialize)]
+struct Document<'a> {
+    run: &'a RunRow,
+    result: &'a Verdict,
+}
+
+/// Prints the result of a run.
+pub(crate) fn print_result(store: &Store, run: RunId, common: &Common) -> anyhow::Result<()> {
+    let row = store.run(&run.to_string())?;
+    let verdict = verdict(store, &row)?;
+    if common.json {
+        return print_json(&Document { run: &row, result: &verdict });
+    }
+    print(&rate_text(&verdict, &head(store, &row), &options()))
+}
+
+fn print_cells(store: &Store, run: RunId, common: &Common) -> anyhow::Result<()> {
+    let cells = store.cells(run)?;
+    if common.json {
+        return print_json(&cells);
+    }
+    let text: Vec<String> = cells.iter().map(cell_line).collect();
+    print(&text.join("\n"))
+}
+
+fn cell_line(cell: &CellRecord) -> String {
+    let network = cell.network.as_ref().map_or_else(String::new, |network| {
+        format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration)
+    });
+    let host = cell.host.as_ref().map_or_else(String::new, |host| format!("  host {}", host.duration));
+    let faults = cell.faults.iter().map(|fault| format!("\n      INVALID: {fault}")).collect::<String>();
+    format!("{:>2} {:<34} {network}{host}{faults}", cell.block + 1, cell.row.to_string())
+}
+
+fn verdict(store: &Store, row: &RunRow) -> anyhow::Result<Verdict> {
+    let environment = environment(row);
+    let context = Context {
+        plan: plan(row)?,
+        cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
+        load_before: environment.as_ref().and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
+    };
+    Ok(judge(&store.cells(row.summary.id)?, &context))
+}
+
+/// The machine as it was before the run; `None` where the run ended before it was looked at.
+fn environment(row: &RunRow) -> Option<Environment> {
+    let (_, before) = row.environments.iter().find(|(moment, _)| *moment == Moment::Before)?;
+    serde_json::from_value(before.clone()).ok()
+}
+
+fn plan(row: &RunRow) -> anyhow::Result<Plan> {
+    serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {}", row.summary.id))
+}
+
+fn head(store: &Store, row: &RunRow) -> RunHead {
+    let run = &row.summary;
+    RunHead {
+        id: run.id.to_string(),
+        started: run.created.clone(),
+        network: run.network.clone(),
+        profile: run.profile.clone(),
+        seed: row.seed,
+        machine: environment(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
+        database: store.path().display().to_string(),
+        duration: duration(run).unwrap_or_default(),
+    }
+}
+
+/// Processor, kernel and memory in one line.
+fn machine(environment: &Environment) -> String {
+    let processor = &environment.processor;
+    let model = processor.model.as_deref().unwrap_or("unknown processor");
+    let kernel = environment.kernel.release.as_deref().unwrap_or("unknown");
+    let memory = environment.memory.total_bytes.map_or_else(String::new, |total| format!(", {}", Bytes::new(total)));
+    let virtual_machine = if processor.virtual_machine { ", virtual machine" } else { "" };
+    format!("{} x {model}, Linux {kernel}{memory}{virtual_machine}", processor.online)
+}
+
+fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
+    let verdict = verdict(store, &store.run(&run.id.to_string())?)?;
+    Ok(RunLine {
+        id: run.id.to_string(),
+        started: run.created.clone(),
+        state: run.state.to_string(),
+        profile: run.profile.clone(),
+        network: run.network.clone(),
+        label: run.label.clone(),
+        valid_cells: u64::from(run.valid_cells),
+        cells: u64::from(run.cells),
+        rating_bits_per_second: verdict.rating.map(|rating| rating.btu_bits_per_second.value),
+        duration: duration(run),
+    })
+}
+
+/// Wall time from start to end, when the run has ended.
+fn duration(run: &RunSummary) -> Option<Span> {
+    let instant = |text: &str| text.parse::<jiff::Timestamp>().ok();
+    let seconds = instant(run.finished.as_ref()?)?.duration_since(instant(&run.created)?).as_secs();
+    u64::try_from(seconds).ok().map(Span::from_seconds)
+}
+
+fn options() -> TextOptions {
+    TextOptions { colour: terminal::colour(), width: terminal::columns() }
+}
+
+fn print_json<T: Serialize>(value: &T) -> anyhow::Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
+}
+
+/// Writing can fail: standard output may be a pipe that nobody reads any more.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{}", text.trim_end())?;
+    Ok(output.flush()?)
+}

@@ -1,0 +1,159 @@
+//! The coordinator: raises the testbed, measures what the plan asks for, stores each cell, and takes everything down.
+
+mod alarm;
+mod calibrate;
+mod cell;
+mod check;
+mod client;
+mod error;
+mod ftp;
+mod secret;
+mod session;
+mod stage;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use btu_store::{Level, Moment, RunLock, State, Store};
+use btu_suite::plan::Plan;
+use btu_suite::schedule::Slot;
+use btu_testbed::house::{Testbed, TestbedRequest};
+
+pub use check::{CheckItem, NetworkCheck};
+pub use error::{CoordinatorError, Interrupt};
+pub use ftp::{ExternalFtp, FtpAddressError};
+
+use crate::environment;
+
+/// What a run needs beyond its plan.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What to measure.
+    pub plan: Plan,
+    /// An existing directory on the disk that the host activities use; a directory of the run's own is made in it.
+    pub scratch: PathBuf,
+    /// A private directory for sockets; it lives as long as the run.
+    pub runtime: PathBuf,
+    /// This program.
+    pub executable: PathBuf,
+    /// The external FTP server, when one was asked for.
+    pub ftp: Option<ExternalFtp>,
+    /// Wall time as RFC 3339, for the record only.
+    pub wall_clock: fn() -> String,
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Making namespaces, interfaces, agents and the wire.
+    Raise,
+    /// Comparing the network with what was asked for.
+    Check,
+    /// Finding how much work makes a baseline last as long as wanted: (done, of).
+    Calibrate(usize, usize),
+    /// Measuring cells.
+    Measure,
+    /// Taking everything down.
+    Lower,
+}
+
+/// How far the measuring is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// The cell that is about to be measured.
+    pub slot: Slot,
+    /// Cells stored so far.
+    pub done: usize,
+    /// Cells expected in all: exact for the least blocks, then as far as can be seen.
+    pub expected: usize,
+    /// Seconds left, as far as can be told.
+    pub seconds_left: f64,
+}
+
+/// Follows a run.
+pub trait Observer {
+    /// A new phase, or a step within one.
+    fn phase(&mut self, phase: Phase);
+    /// A cell begins.
+    fn progress(&mut self, progress: &Progress);
+    /// Something to tell the user at once.
+    fn notice(&mut self, text: &str);
+}
+
+/// Measures the run that `lock` holds, from the first cell that is not stored.
+///
+/// # Errors
+/// Whatever ends the run early; its state in the store is then `interrupted` or `failed`, and every stored cell stays.
+pub fn run(
+    store: &Store,
+    lock: &RunLock,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> Result<(), CoordinatorError> {
+    let result = raise_and_measure(store, lock, settings, observer);
+    let (state, note) = match &result {
+        Ok(()) => (State::Complete, None),
+        Err(error @ CoordinatorError::Interrupted(_)) => (State::Interrupted, Some((Level::Info, error.to_string()))),
+        Err(error) => (State::Failed, Some((Level::Error, error.to_string()))),
+    };
+    let now = (settings.wall_clock)();
+    if let Some((level, text)) = note {
+        // The first error is the one to report; a store that has failed cannot take this note either.
+        if let Err(second) = store.save_event(lock, &now, level, &text) {
+            observer.notice(&format!("the end of the run could not be noted: {second}"));
+        }
+    }
+    let finished = store.finish(lock, state, &now);
+    result?;
+    Ok(finished?)
+}
+
+fn raise_and_measure(
+    store: &Store,
+    lock: &RunLock,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> Result<(), CoordinatorError> {
+    observer.phase(Phase::Raise);
+    let before = environment::collect();
+    store.save_environment(lock, Moment::Before, &document(&before)?)?;
+    let began = Instant::now();
+    // The testbed's processes are tied to the thread that makes them, so it is made and used on this one.
+    let testbed = Testbed::raise(TestbedRequest {
+        network: settings.plan.network.clone(),
+        runtime_directory: settings.runtime.clone(),
+        seed: settings.plan.seed,
+        executable: settings.executable.clone(),
+    })?;
+    let result = measure(store, lock, settings, &testbed, began, observer);
+    observer.phase(Phase::Lower);
+    let lowered = testbed.lower();
+    let after = environment::collect();
+    if result.is_ok() {
+        lowered?;
+        store.save_environment(lock, Moment::After, &document(&after)?)?;
+        for difference in environment::differences(&before, &after) {
+            store.save_event(lock, &(settings.wall_clock)(), Level::Warning, &difference)?;
+        }
+    }
+    result
+}
+
+fn measure(
+    store: &Store,
+    lock: &RunLock,
+    settings: &Settings,
+    testbed: &Testbed,
+    began: Instant,
+    observer: &mut dyn Observer,
+) -> Result<(), CoordinatorError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| CoordinatorError::System { operation: "starting the coordinator's runtime", source })?;
+    runtime.block_on(session::measure(store, lock, settings, testbed, began, observer))
+}
+
+fn document<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, CoordinatorError> {
+    serde_json::to_value(value).map_err(CoordinatorError::Document)
+}

@@ -1,0 +1,82 @@
+//! What ends a run from outside: signals, and parts of the testbed that die.
+
+use std::future::Future;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use btu_testbed::house::{HouseEvent, Testbed};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::sleep;
+
+use super::error::{CoordinatorError, Interrupt};
+
+/// How often it is looked whether a part of the testbed died: often enough to be down well within five seconds, and
+/// too seldom to be seen in any measurement.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// When an agent breaks off, the news of its death may be a moment behind.
+const NEWS_DELAY: Duration = Duration::from_millis(500);
+
+/// Listens for everything that ends a run.
+pub(super) struct Alarm<'a> {
+    keyboard: Signal,
+    terminate: Signal,
+    hangup: Signal,
+    deaths: &'a Receiver<HouseEvent>,
+}
+
+impl<'a> Alarm<'a> {
+    /// From now on the signals no longer end the process but ring here.
+    pub(super) fn set(testbed: &'a Testbed) -> Result<Self, CoordinatorError> {
+        let listen = |kind| {
+            signal(kind).map_err(|source| CoordinatorError::System { operation: "listening for signals", source })
+        };
+        Ok(Self {
+            keyboard: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
+            deaths: testbed.events(),
+        })
+    }
+
+    /// Does `work` unless the alarm rings first.
+    pub(super) async fn guard<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, CoordinatorError>>,
+    ) -> Result<T, CoordinatorError> {
+        let result = tokio::select! {
+            biased;
+            _ = self.keyboard.recv() => Err(CoordinatorError::Interrupted(Interrupt::Keyboard)),
+            _ = self.terminate.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
+            _ = self.hangup.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
+            death = death(self.deaths) => Err(CoordinatorError::Fallen(death)),
+            result = work => result,
+        };
+        match result {
+            // A broken connection is only the shadow of what happened.
+            Err(error @ (CoordinatorError::Agent { .. } | CoordinatorError::Wire(_))) => Err(self.cause(error).await),
+            other => other,
+        }
+    }
+
+    async fn cause(&mut self, error: CoordinatorError) -> CoordinatorError {
+        let deadline = Instant::now() + NEWS_DELAY;
+        while Instant::now() < deadline {
+            if let Ok(event) = self.deaths.try_recv() {
+                return CoordinatorError::Fallen(event.to_string());
+            }
+            sleep(LOOK / 4).await;
+        }
+        error
+    }
+}
+
+/// Waits for a part of the testbed to die.
+async fn death(events: &Receiver<HouseEvent>) -> String {
+    loop {
+        if let Ok(event) = events.try_recv() {
+            return event.to_string();
+        }
+        sleep(LOOK).await;
+    }
+}

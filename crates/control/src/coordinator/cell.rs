@@ -1,0 +1,66 @@
+//! From a slot of the schedule to a stored cell.
+
+use btu_suite::books::{self, Balance};
+use btu_suite::cell::Row;
+use btu_suite::record::{CellRecord, MachineCpu, WireAccount};
+use btu_suite::schedule::Slot;
+use btu_suite::script::{Script, Setting, script};
+
+use super::error::CoordinatorError;
+use super::stage::{Scene, Stage};
+use btu_suite::plan::Plan;
+
+/// Measures one cell. What goes wrong inside it is part of the record; an error means the stage is broken.
+pub(super) async fn measure(
+    stage: &mut Stage,
+    plan: &Plan,
+    slot: Slot,
+    setting: &Setting,
+) -> Result<CellRecord, CoordinatorError> {
+    let script = script(plan, &slot.row, setting);
+    match stage.play(&script).await {
+        Ok(scene) => Ok(record(slot, &script, scene)),
+        Err(error @ CoordinatorError::Prepare { .. }) => Ok(unprepared(slot, &error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Strikes the balance of a scene.
+pub(super) fn balance(row: &Row, script: &Script, scene: &Scene) -> Balance {
+    books::balance(Some(row), script, &scene.reports, &scene.wire)
+}
+
+fn record(slot: Slot, script: &Script, scene: Scene) -> CellRecord {
+    let Balance { faults, network, host } = balance(&slot.row, script, &scene);
+    CellRecord {
+        row: slot.row,
+        block: slot.block,
+        position: slot.position,
+        faults,
+        network,
+        host,
+        reports: scene.reports,
+        stations: scene.stations,
+        machine: scene.machine,
+        wire: scene.wire,
+        start_skew_ns: scene.start_skew_ns,
+        overhead_ns: scene.overhead_ns,
+    }
+}
+
+fn unprepared(slot: Slot, error: &CoordinatorError) -> CellRecord {
+    CellRecord {
+        row: slot.row,
+        block: slot.block,
+        position: slot.position,
+        faults: vec![error.to_string()],
+        network: None,
+        host: None,
+        reports: Vec::new(),
+        stations: Vec::new(),
+        machine: MachineCpu::default(),
+        wire: WireAccount::default(),
+        start_skew_ns: 0,
+        overhead_ns: 0,
+    }
+}

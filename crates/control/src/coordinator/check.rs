@@ -1,0 +1,179 @@
+//! Compares the raised network with what was asked for, before anything is measured on it.
+
+use btu_model::{Ethernet, Transport};
+use btu_stats::{Level, wilson};
+use btu_suite::books;
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::network::{Impairment, Network, Path};
+use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan, UDP_MESSAGE};
+use btu_suite::record::Outcome;
+use btu_suite::script::{Amount, Setting, script};
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use super::error::CoordinatorError;
+use super::stage::{Scene, Stage};
+
+/// Added delay may be off by this much at the median, in each direction.
+const DELAY_TOLERANCE: Span = Span::from_microseconds(200);
+
+/// Goodput may be off by this share of the closed form.
+const RATE_TOLERANCE: f64 = 0.02;
+
+/// Loss may lie where this share of all probes of a path as asked would fall.
+const LOSS_LEVEL: f64 = 0.999;
+
+/// How long a probe of delay, and one of rate and loss, lasts.
+const DELAY_PROBE: Span = Span::from_milliseconds(200);
+const RATE_PROBE: Span = Span::from_milliseconds(1500);
+
+/// What was asked, what was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NetworkCheck {
+    /// One line per property.
+    pub items: Vec<CheckItem>,
+}
+
+/// One property of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckItem {
+    /// Which, with its unit.
+    pub what: String,
+    /// As asked for, or as the closed form has it.
+    pub asked: f64,
+    /// As seen.
+    pub seen: f64,
+    /// The smallest and largest value that is as asked.
+    pub allowed: (f64, f64),
+}
+
+impl CheckItem {
+    /// Whether the property is as asked.
+    pub fn holds(&self) -> bool {
+        (self.allowed.0..=self.allowed.1).contains(&self.seen)
+    }
+}
+
+impl NetworkCheck {
+    /// What is not as asked, in words.
+    pub fn findings(&self) -> Vec<String> {
+        let wrong = self.items.iter().filter(|item| !item.holds());
+        wrong
+            .map(|item| {
+                let (low, high) = item.allowed;
+                format!("the network's {} is {:.4}, allowed {low:.4} to {high:.4}", item.what, item.seen)
+            })
+            .collect()
+    }
+}
+
+/// Probes the network: round trip, the black boxes' added delay, and on an emulated path rate and loss.
+pub(super) async fn check(stage: &mut Stage, plan: &Plan, base: &Setting) -> Result<NetworkCheck, CoordinatorError> {
+    let mut prober = Prober { stage, plan, base };
+    let plain = prober.round_trip(Impairment::NONE).await?;
+    let delayed = prober.round_trip(Impairment::DL).await?;
+    let mut items = vec![added_delay(plain, delayed)];
+    if let Network::Path(path) = &plan.network {
+        items.push(path_round_trip(path, plain));
+        items.push(prober.loss(path).await?);
+        if path.loss == 0.0 && path.reorder == 0.0 {
+            items.push(prober.rate(path).await?);
+        }
+    }
+    Ok(NetworkCheck { items })
+}
+
+/// DL acts on the packets to a black box, so it is seen once in a round trip.
+fn added_delay(plain: Span, delayed: Span) -> CheckItem {
+    let asked = Impairment::DL.delay.milliseconds();
+    let tolerance = DELAY_TOLERANCE.milliseconds();
+    CheckItem {
+        what: "delay added by DL in ms".to_owned(),
+        asked,
+        seen: delayed.milliseconds() - plain.milliseconds(),
+        allowed: (asked - tolerance, asked + tolerance),
+    }
+}
+
+/// Propagation and transmission both ways; the stations' own time comes on top, within the tolerance.
+fn path_round_trip(path: &Path, seen: Span) -> CheckItem {
+    let packet = INTERACTIVE_MESSAGE + Transport::Udp.headers();
+    let asked = (path.delay + Ethernet::new(path.rate).transmission(packet)) * 2;
+    CheckItem {
+        what: "round trip in ms".to_owned(),
+        asked: asked.milliseconds(),
+        seen: seen.milliseconds(),
+        allowed: (asked.milliseconds(), (asked + DELAY_TOLERANCE * 2).milliseconds()),
+    }
+}
+
+struct Prober<'a> {
+    stage: &'a mut Stage,
+    plan: &'a Plan,
+    base: &'a Setting,
+}
+
+impl Prober<'_> {
+    /// The median round trip of UDP requests with the black boxes doing `impairment`.
+    async fn round_trip(&mut self, impairment: Impairment) -> Result<Span, CoordinatorError> {
+        let row = Row::Network { component: Component::InteractiveUdp, message: INTERACTIVE_MESSAGE, load: Load::Idle };
+        let (scene, _) = self.play(row, DELAY_PROBE, impairment).await?;
+        let median = scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
+            Outcome::Requested(requested) => requested.round_trip.quantile(0.5),
+            _ => None,
+        });
+        median
+            .map(Span::from_nanoseconds)
+            .ok_or_else(|| CoordinatorError::Network("no request was answered".to_owned()))
+    }
+
+    /// Loss of a paced stream below the path's rate, against the binomial bounds of what was asked.
+    async fn loss(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
+        let row = Row::Network { component: Component::Udp, message: UDP_MESSAGE, load: Load::Idle };
+        let (scene, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
+        let sent = scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
+            Outcome::DatagramsSent(sent) => Some(sent.datagrams),
+            _ => None,
+        });
+        let seen = balance.network.map_or(1.0, |network| network.loss);
+        let sent = sent.unwrap_or_default();
+        // Where would the share lie if the path did exactly what was asked?
+        let expected = (path.loss * sent as f64).round() as u64;
+        let bounds = Level::new(LOSS_LEVEL).and_then(|level| wilson(expected, sent, level));
+        let allowed = bounds.map_or((path.loss, path.loss), |bounds| (bounds.interval.low, bounds.interval.high));
+        let low = if path.loss == 0.0 { 0.0 } else { allowed.0 };
+        Ok(CheckItem { what: "loss".to_owned(), asked: path.loss, seen, allowed: (low, allowed.1) })
+    }
+
+    /// Bulk TCP against the closed form.
+    async fn rate(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
+        let row = Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
+        let (_, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
+        let seen = balance.network.map_or(0.0, |network| network.goodput_bits_per_second / 1e6);
+        let ceiling = Ethernet::new(path.rate).goodput(Transport::Tcp);
+        let asked = ceiling.map_err(|error| CoordinatorError::Network(error.to_string()))? / 1e6;
+        let tolerance = asked * RATE_TOLERANCE;
+        Ok(CheckItem {
+            what: "TCP goodput in Mb/s".to_owned(),
+            asked,
+            seen,
+            allowed: (asked - tolerance, asked + tolerance),
+        })
+    }
+
+    async fn play(
+        &mut self,
+        row: Row,
+        time: Span,
+        impairment: Impairment,
+    ) -> Result<(Scene, books::Balance), CoordinatorError> {
+        let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
+        let script = btu_suite::script::Script { impairment, ..script(self.plan, &row, &setting) };
+        let scene = self.stage.play(&script).await?;
+        let balance = super::cell::balance(&row, &script, &scene);
+        match balance.faults.first() {
+            Some(fault) => Err(CoordinatorError::Network(fault.clone())),
+            None => Ok((scene, balance)),
+        }
+    }
+}

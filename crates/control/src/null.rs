@@ -1,0 +1,23 @@
+//! The activity that does nothing: what a cell of it takes is the tool's own cost.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::Performance;
+use btu_suite::record::{CpuTime, Outcome, Report};
+
+use crate::clock;
+
+/// Does nothing.
+pub(crate) struct Null;
+
+impl Performance for Null {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn perform(self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        let now = clock::monotonic()?;
+        Ok(Report { started: now, finished: now, cpu: CpuTime::default(), outcome: Outcome::Null })
+    }
+}
