@@ -36,7 +36,7 @@ fn is_set(setting: &str, value: &str) -> bool {
 
 fn by_number(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => {
+        Some(libc::EPERM | libc::EACCES | libc::EROFS) => {
             "run as root; in a container start it with --privileged, or allow user namespaces in its seccomp profile"
         }
         Some(libc::ENOSPC | libc::EUSERS) => "raise the limits user.max_*_namespaces, or end what uses so many of them",
@@ -54,6 +54,7 @@ mod tests {
     fn every_number_the_kernel_gives_has_its_remedy() {
         let remedy = |number| by_number(&io::Error::from_raw_os_error(number));
         assert!(remedy(libc::EPERM).contains("--privileged"));
+        assert!(remedy(libc::EROFS).contains("--privileged"));
         assert!(remedy(libc::ENOSPC).contains("user.max_"));
         assert!(remedy(libc::EINVAL).contains("kernel"));
     }
