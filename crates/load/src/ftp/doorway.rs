@@ -42,7 +42,7 @@ pub fn serve_doorway(listener: UnixListener, target: SocketAddr, stop: &AtomicBo
         .map_err(|source| LoadError::Kernel { operation: "prepare the doorway's socket for waiting", source })?;
     let slots = Slots::new(MOST);
     thread::scope(|scope| {
-        while let Some(mut inside) = gate::next(&listener, || !stop.load(Ordering::Relaxed)) {
+        while let Some(inside) = gate::next(&listener, || !stop.load(Ordering::Relaxed)) {
             match slots.take() {
                 Some(slot) => {
                     scope.spawn(move || {
@@ -52,7 +52,7 @@ pub fn serve_doorway(listener: UnixListener, target: SocketAddr, stop: &AtomicBo
                     });
                 }
                 // As above.
-                None => drop(inside.write_all(b"no: all connections are in use\n")),
+                None => drop(refuse(inside, stop)),
             }
         }
     });
@@ -77,6 +77,14 @@ fn let_out(mut inside: UnixStream, target: SocketAddr, stop: &AtomicBool) -> io:
         }
         Err(reason) => inside.write_all(format!("no: {reason}\n").as_bytes()),
     }
+}
+
+/// Says that there is no room. The line is read first: a socket that is closed with something unread takes what it
+/// said last with it. It is there already, or the client is not one of ours and waits for a tick at most.
+fn refuse(mut inside: UnixStream, stop: &AtomicBool) -> io::Result<()> {
+    inside.limit(TICK)?;
+    read_line(&mut inside, &Patience::new(stop, TICK))?;
+    inside.write_all(b"no: all connections are in use\n")
 }
 
 /// Where a line asks to be connected to, if that is allowed.

@@ -7,6 +7,7 @@
 
 mod session;
 
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -85,13 +86,16 @@ impl Relaying {
 /// Gives every connection a session, until told to stop; all threads end with this one.
 fn accept(listener: &TcpListener, shared: &Shared) {
     thread::scope(|scope| {
-        while let Some((client, _)) = gate::next(listener, || !shared.stop.load(Ordering::Relaxed)) {
-            // One more than there is room for is closed at once.
-            if let Some(slot) = shared.sessions.take() {
-                scope.spawn(move || {
-                    session::run(client, shared);
-                    drop(slot);
-                });
+        while let Some((mut client, _)) = gate::next(listener, || !shared.stop.load(Ordering::Relaxed)) {
+            match shared.sessions.take() {
+                Some(slot) => {
+                    scope.spawn(move || {
+                        session::run(client, shared);
+                        drop(slot);
+                    });
+                }
+                // A new connection has room for one line; if the client is gone, nobody misses it.
+                None => drop(client.write_all(b"421 All connections of the relay are in use.\r\n")),
             }
         }
     });

@@ -1,6 +1,6 @@
 //! The relay on one loopback address, the server on another, the doorway between.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -115,6 +115,22 @@ fn a_server_that_is_not_there_is_said_so() {
         let mut line = String::new();
         BufReader::new(TcpStream::connect(address).expect("connected")).read_line(&mut line).expect("readable");
         assert!(line.starts_with("421") && line.contains("could not connect"), "{line}");
+    });
+}
+
+#[test]
+fn one_client_too_many_is_told_so() {
+    with_relay(|address| {
+        let greeting = || {
+            let mut line = String::new();
+            let mut reader = BufReader::new(TcpStream::connect(address).expect("connected"));
+            reader.read_line(&mut line).expect("readable");
+            (line, reader)
+        };
+        let open: Vec<_> = (0..MOST).map(|_| greeting()).collect();
+        assert!(open.iter().all(|(line, _)| line.starts_with("220")), "{open:?}");
+        let (line, _) = greeting();
+        assert!(line.starts_with("421"), "{line}");
     });
 }
 

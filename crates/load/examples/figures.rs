@@ -1,0 +1,109 @@
+//! What the host activities cost to set up and how fast they go on this machine.
+//!
+//! `cargo run --release -p btu-load --example figures [DIRECTORY]`
+
+use std::error::Error;
+use std::net::IpAddr;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use btu_load::{DiskSource, prepare, scratch_check, serve_doorway};
+use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Order, Rounds, Work};
+use btu_suite::record::{Outcome, Report};
+use btu_units::{Bytes, Span};
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+const FILE: Bytes = Bytes::new(64 << 20);
+const VOLUME: Bytes = Bytes::new(512 << 20);
+const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+
+fn order(activity: Activity) -> Order {
+    Order { seed: 1, deadline: Span::from_seconds(60), activity }
+}
+
+/// Sets up and performs; prints what both took.
+fn run(name: &str, unit: &str, scale: f64, activity: Activity) -> Result<()> {
+    let started = Instant::now();
+    let performance = prepare(&order(activity))?.ok_or("not a host activity")?;
+    let prepared = started.elapsed();
+    let report = performance.perform(&AtomicBool::new(false))?;
+    print(name, unit, scale, prepared.into(), &report);
+    Ok(())
+}
+
+fn print(name: &str, unit: &str, scale: f64, prepared: Span, report: &Report) {
+    let Outcome::Host(host) = &report.outcome else { return };
+    let rate = host.work as f64 / report.duration().seconds() / scale;
+    let cpu = report.cpu;
+    println!(
+        "{name:28} prepare {prepared:>8}  work {:>8}  {rate:8.1} {unit}  user {} system {}  ({})",
+        report.duration().to_string(),
+        cpu.user,
+        cpu.system,
+        host.method
+    );
+}
+
+fn disk(directory: &Path, source: Option<PathBuf>, work: Work) -> Activity {
+    Activity::Disk(Disk { directory: directory.to_owned(), source, file: FILE, work })
+}
+
+fn fetches(name: &str, server: std::net::SocketAddr, directories: &[&Path]) -> Result<()> {
+    for directory in directories {
+        for work in [Work::Bytes(VOLUME), Work::Bytes(Bytes::new(4_000_000)), Work::For(Span::from_milliseconds(300))] {
+            let fetch = FtpFetch {
+                server,
+                user: "btu".to_owned(),
+                password: "secret".to_owned(),
+                file: None,
+                directory: (*directory).to_owned(),
+                work,
+            };
+            run(name, "MB/s", 1e6, Activity::FtpFetch(fetch))?;
+        }
+    }
+    Ok(())
+}
+
+/// The embedded server directly, and through relay and doorway.
+fn transfers(directories: &[&Path]) -> Result<()> {
+    let address = IpAddr::from(LOOPBACK);
+    let started = Instant::now();
+    let serve = FtpServe { address, password: "secret".to_owned() };
+    let server = prepare(&order(Activity::FtpServe(serve)))?.ok_or("not a host activity")?;
+    println!("{:28} prepare {:>8}", "ftp server", Span::from(started.elapsed()));
+    let target = server.endpoint().ok_or("it does not listen")?;
+    fetches("transfer", target, directories)?;
+
+    let doorway = std::env::temp_dir().join(format!("btu-figures-{}", std::process::id()));
+    let listener = UnixListener::bind(&doorway)?;
+    let stop = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| serve_doorway(listener, target, &stop));
+        let relayed = || {
+            let relay = FtpRelay { address, doorway: doorway.clone() };
+            let relay = prepare(&order(Activity::FtpRelay(relay)))?.ok_or("not a host activity")?;
+            fetches("transfer through relay", relay.endpoint().ok_or("it does not listen")?, directories)
+        };
+        let outcome = relayed();
+        stop.store(true, Ordering::Relaxed);
+        outcome
+    });
+    std::fs::remove_file(&doorway)?;
+    outcome
+}
+
+fn main() -> Result<()> {
+    let directory = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
+    println!("{}: {:?}", directory.display(), scratch_check(&directory, FILE * 2)?);
+    run("cpu", "rounds/s", 1.0, Activity::Cpu(Cpu { rounds: Rounds::For(Span::from_seconds(1)) }))?;
+    run("disk", "MB/s", 1e6, disk(&directory, None, Work::Bytes(VOLUME)))?;
+    let kept = DiskSource::make(&directory, FILE, 7)?;
+    for work in [Work::Bytes(VOLUME), Work::For(Span::from_milliseconds(300))] {
+        run("disk, source kept ready", "MB/s", 1e6, disk(&directory, Some(kept.path()), work))?;
+    }
+    transfers(&[&directory, Path::new("/dev/shm")])
+}
