@@ -24,23 +24,27 @@ fn order(activity: Activity) -> Order {
     Order { seed: 1, deadline: Span::from_seconds(60), activity }
 }
 
-/// Sets up and performs; prints what both took.
+/// Sets up and performs; prints what both took, and what came after the clock had stopped.
 fn run(name: &str, unit: &str, scale: f64, activity: Activity) -> Result<()> {
     let started = Instant::now();
     let performance = prepare(&order(activity))?.ok_or("not a host activity")?;
     let prepared = started.elapsed();
+    let started = Instant::now();
     let report = performance.perform(&AtomicBool::new(false))?;
-    print(name, unit, scale, prepared.into(), &report);
+    let after = Span::from(started.elapsed()) - report.duration();
+    print(name, unit, scale, (prepared.into(), after), &report);
     Ok(())
 }
 
-fn print(name: &str, unit: &str, scale: f64, prepared: Span, report: &Report) {
+fn print(name: &str, unit: &str, scale: f64, (before, after): (Span, Span), report: &Report) {
     let Outcome::Host(host) = &report.outcome else { return };
     let rate = host.work as f64 / report.duration().seconds() / scale;
     let cpu = report.cpu;
     println!(
-        "{name:28} prepare {prepared:>8}  work {:>8}  {rate:8.1} {unit}  user {} system {}  ({})",
+        "{name:24} prepare {:>8}  work {:>8}  after {:>8}  {rate:8.1} {unit}  user {} system {}  ({})",
+        before.to_string(),
         report.duration().to_string(),
+        after.to_string(),
         cpu.user,
         cpu.system,
         host.method
@@ -74,7 +78,7 @@ fn transfers(directories: &[&Path]) -> Result<()> {
     let started = Instant::now();
     let serve = FtpServe { address, password: "secret".to_owned() };
     let server = prepare(&order(Activity::FtpServe(serve)))?.ok_or("not a host activity")?;
-    println!("{:28} prepare {:>8}", "ftp server", Span::from(started.elapsed()));
+    println!("{:24} prepare {:>8}", "ftp server", Span::from(started.elapsed()).to_string());
     let target = server.endpoint().ok_or("it does not listen")?;
     fetches("transfer", target, directories)?;
 

@@ -27,7 +27,7 @@ use source::Source;
 const BLOCK: u64 = 1 << 20;
 
 /// Blocks of [`ALIGNMENT`] compared after the copy.
-const SAMPLES: u64 = 16;
+const SAMPLES: u64 = 8;
 
 /// What a file of `size` takes when it can only have whole aligned blocks.
 fn whole_blocks(size: Bytes) -> u64 {

@@ -10,6 +10,7 @@ mod serve;
 mod shelf;
 
 pub use doorway::serve_doorway;
+pub use fetch::FETCH_ROOM;
 pub(crate) use fetch::Fetching;
 pub(crate) use relay::Relaying;
 pub(crate) use serve::Serving;

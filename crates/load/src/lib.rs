@@ -24,7 +24,7 @@ use btu_suite::activity::{Activity, Order, Performance};
 
 pub use disk::DiskSource;
 pub use error::LoadError;
-pub use ftp::serve_doorway;
+pub use ftp::{FETCH_ROOM, serve_doorway};
 pub use scratch::{MARGIN, Scratch, scratch_check};
 
 /// Sets `order` up, or returns none when its activity is not a host activity.

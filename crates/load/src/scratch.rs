@@ -30,6 +30,9 @@ pub struct Scratch {
 
 /// Whether `directory` exists, can be written, and has room for `needed` and the [`MARGIN`].
 ///
+/// A disk activity takes the size of its file, and as much again when it makes its own source; a transfer takes
+/// [`FETCH_ROOM`](crate::FETCH_ROOM) at most.
+///
 /// # Errors
 /// [`LoadError::Scratch`] when it cannot be used, [`LoadError::NoSpace`] when there is too little room.
 pub fn scratch_check(directory: &Path, needed: Bytes) -> Result<Scratch, LoadError> {

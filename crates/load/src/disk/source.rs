@@ -28,7 +28,8 @@ impl DiskSource {
         fill(directory, size, seed, scratch.direct_io).map(Self)
     }
 
-    /// The path for [`btu_suite::activity::Disk::source`]; good while this value lives, for this user's processes.
+    /// The path for [`btu_suite::activity::Disk::source`]; good while this value lives, for processes of the same user in
+    /// the same user and process namespaces (and with no fewer capabilities: `proc_pid_fd(5)`), such as this one's children.
     pub fn path(&self) -> PathBuf {
         self.0.path()
     }

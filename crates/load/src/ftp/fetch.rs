@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{FtpFetch, Performance, Work};
 use btu_suite::record::{Host, Outcome, Report};
-use btu_units::{Bytes, Time};
+use btu_units::Time;
 
 use super::shelf;
 use crate::LoadError;
 use crate::account::{self, Account};
 use crate::scratch::scratch_check;
+pub use sink::FETCH_ROOM;
 use sink::Sink;
 use source::{Session, Transfer};
 
@@ -52,10 +53,10 @@ impl Fetching {
     /// Checks the scratch directory, logs in, and asks for the file's size.
     pub(crate) fn prepare(order: &FtpFetch) -> Result<Self, LoadError> {
         let most = match order.work {
-            Work::Bytes(bytes) => bytes.count().min(sink::LARGEST),
-            Work::For(_) => sink::LARGEST,
+            Work::Bytes(bytes) => bytes.min(FETCH_ROOM),
+            Work::For(_) => FETCH_ROOM,
         };
-        let scratch = scratch_check(&order.directory, Bytes::new(most))?;
+        let scratch = scratch_check(&order.directory, most)?;
         let mut session = Session::log_in(order)?;
         let what = order.file.clone().map_or(What::Known, What::Named);
         if let What::Named(file) = &what {

@@ -215,9 +215,8 @@ mod tests {
         for (path, size) in [("/0.bin", 0), ("/1.bin", 1), ("17.bin", 17), ("/1099511627776.bin", LARGEST)] {
             assert_eq!(size_of_file(Path::new(path)).expect(path), size);
         }
-        for path in ["/", "/x.bin", "/01.bin", "/+1.bin", "/-1.bin", "/1.bin/", "/a/1.bin", "/1", "/1099511627777.bin"]
-        {
-            assert!(size_of_file(Path::new(path)).is_err() || path == "/1.bin/", "{path}");
+        for path in ["/", "/x.bin", "/01.bin", "/+1.bin", "/-1.bin", "/a/1.bin", "/1", "/1099511627777.bin"] {
+            assert!(size_of_file(Path::new(path)).is_err(), "{path}");
         }
     }
 

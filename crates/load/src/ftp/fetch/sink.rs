@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use btu_units::Bytes;
+
 use crate::scratch::ScratchFile;
 use crate::{LoadError, content};
 
-/// The file's largest size: when it is reached, the file is synced and begun anew. So a fetch of any size costs the
-/// device every byte, and the directory this much room at most.
-pub(super) const LARGEST: u64 = 256 << 20;
+/// What a fetch takes of its scratch directory at most. When the file has reached this size, it is synced and begun
+/// anew: so a fetch of any size costs the device every byte, and little is left to clean up when the clock has stopped.
+pub const FETCH_ROOM: Bytes = Bytes::new(128 << 20);
+
+const LARGEST: u64 = FETCH_ROOM.count();
 
 /// Bytes compared at each place that is looked at.
 const SAMPLE: u64 = 4096;

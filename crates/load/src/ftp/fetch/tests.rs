@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use btu_suite::activity::FtpServe;
-use btu_units::Span;
+use btu_units::{Bytes, Span};
 
 use super::super::Serving;
 use super::*;

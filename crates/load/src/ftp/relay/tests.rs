@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use btu_suite::activity::FtpServe;
@@ -69,6 +70,25 @@ fn both_passive_modes_go_through_and_are_counted() {
         ftp.quit().expect("goodbye");
     });
     assert_eq!(report.outcome, Outcome::Served { bytes: Bytes::new(2 * 6_001_000) });
+}
+
+#[test]
+fn curl_gets_the_same_bytes_through_it() {
+    with_relay(|address| {
+        let url = format!("ftp://btu:secret@{address}/300000.bin");
+        for how in ["--ftp-pasv", "--disable-epsv"] {
+            match Command::new("curl").args(["-sS", "--max-time", "20", how, &url]).output() {
+                Err(error) => {
+                    assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "curl must exist here");
+                    eprintln!("LAB SKIPPED: curl cannot be run: {error}");
+                }
+                Ok(output) => {
+                    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                    assert!(output.stdout.len() == 300_000 && content::matches(0, &output.stdout));
+                }
+            }
+        }
+    });
 }
 
 #[test]
