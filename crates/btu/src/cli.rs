@@ -29,7 +29,8 @@ pub(crate) struct Arguments {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Database of runs [default: $XDG_DATA_HOME/btu/runs.sqlite or ~/.local/share/btu/runs.sqlite]
+    // Written here because a comment would have to mark the path as code, which the help would show.
+    #[arg(help = "Database of runs [default: $XDG_DATA_HOME/btu/runs.sqlite or ~/.local/share/btu/runs.sqlite]")]
     #[arg(long, global = true, value_name = "FILE", env = "BTU_DATABASE")]
     pub(crate) database: Option<PathBuf>,
     /// Print JSON instead of text

@@ -1,7 +1,10 @@
 //! What can be known to be impossible before anything starts.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use btu_store::Store;
 use btu_suite::cell::Load;
 use btu_suite::network::{Network, Path as Emulated};
@@ -113,15 +116,16 @@ fn scratch_needed(plan: &Plan) -> Bytes {
 /// The fetched file is overwritten from the start when it reaches this size.
 const TRANSFER_ROOM: Bytes = Bytes::new(256 << 20);
 
-/// The path of this run's private directory for sockets; what dead runs left beside it is removed.
-pub(crate) fn runtime_directory() -> Result<PathBuf, Refusal> {
-    let user = nix::unistd::geteuid();
+/// A path for this run's private directory of sockets, which nobody can guess and take. What dead runs left beside it
+/// is removed when the testbed is raised.
+pub(crate) fn runtime_directory() -> anyhow::Result<PathBuf> {
     // Not $TMPDIR: the path of a Unix socket has to be short.
-    let parent = Path::new("/tmp").join(format!("btu-{user}"));
-    let refuse = |operation: &str, error: std::io::Error| {
-        Refusal::Machine(format!("{operation} {}: {error}; sockets of a run live there", parent.display()))
-    };
-    std::fs::create_dir_all(&parent).map_err(|error| refuse("making", error))?;
-    btu_testbed::house::sweep(&parent).map_err(|error| refuse("sweeping", error))?;
-    Ok(parent.join(std::process::id().to_string()))
+    Ok(Path::new("/tmp").join(format!("btu-{:08x}", random()?)))
+}
+
+/// A number from the kernel's random source.
+pub(crate) fn random() -> anyhow::Result<u32> {
+    let mut bytes = [0; 4];
+    File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).context("reading /dev/urandom")?;
+    Ok(u32::from_ne_bytes(bytes))
 }

@@ -7,6 +7,7 @@ use btu_control::coordinator::{self, CoordinatorError, Settings};
 use btu_store::{NewRun, RunLock, Store};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
+use btu_units::Span;
 
 use crate::cli::{Common, Rate};
 use crate::exit::Refusal;
@@ -46,7 +47,8 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     let profile = Profile::named(rate.profile.name()).context("this profile has no numbers")?;
     let seed = match rate.seed {
         Some(seed) => seed,
-        None => fresh_seed()?,
+        // Short enough to be typed.
+        None => u64::from(preflight::random()?),
     };
     let mut plan = Plan::whole(seed, profile, network);
     plan.volume = rate.volume;
@@ -63,15 +65,6 @@ fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
     if !named.is_empty() {
         all.retain(|entry| named.contains(entry));
     }
-}
-
-/// Short enough to be typed.
-fn fresh_seed() -> anyhow::Result<u64> {
-    let mut bytes = [0; 4];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut source| std::io::Read::read_exact(&mut source, &mut bytes))
-        .context("reading /dev/urandom for a seed")?;
-    Ok(u64::from(u32::from_le_bytes(bytes)))
 }
 
 fn stored_plan(store: &Store, run: &str) -> anyhow::Result<(String, Plan)> {
@@ -119,14 +112,10 @@ pub(crate) fn network_name(network: &Network) -> String {
     match network {
         Network::Veth => "veth".to_owned(),
         Network::Path(path) => {
-            let mut name = path.rate.to_string();
-            if path.delay > btu_units::Span::ZERO {
-                name.push_str(&format!(", delay {}", path.delay));
-            }
-            if path.loss > 0.0 {
-                name.push_str(&format!(", loss {} %", path.loss * 100.0));
-            }
-            name
+            let rate = path.rate.to_string();
+            let delay = (path.delay > Span::ZERO).then(|| format!("delay {}", path.delay));
+            let loss = (path.loss > 0.0).then(|| format!("loss {} %", path.loss * 100.0));
+            [Some(rate), delay, loss].into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context as _;
 use btu_control::environment::Environment;
 use btu_report::{RunHead, RunLine, TextOptions, rate_text, runs_text};
-use btu_store::{Moment, RunId, RunRow, RunSummary, Store};
+use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
 use btu_suite::verdict::{Context, Verdict, judge};
@@ -102,7 +102,20 @@ fn head(store: &Store, row: &RunRow) -> RunHead {
         machine: environment(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
+        own_cost: row.calibration.as_ref().and_then(own_cost),
+        notes: notes(row),
     }
+}
+
+/// What an empty cell took when the run was calibrated.
+fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
+    calibration["amounts"]["null_cell_ns"].as_u64().map(Span::from_nanoseconds)
+}
+
+/// Warnings that were stored while the run went on.
+fn notes(row: &RunRow) -> Vec<String> {
+    let warnings = row.events.iter().filter(|event| event.level != Level::Info);
+    warnings.map(|event| event.text.clone()).collect()
 }
 
 /// Processor, kernel and memory in one line.

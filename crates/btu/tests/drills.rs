@@ -18,7 +18,7 @@ const LEAST_CELLS: u64 = 3 * (2 * 2 * 2 + 1);
 fn interrupt(signal: Signal, code: i32) {
     let Some(laboratory) = Laboratory::open() else { return };
     let child = laboratory.begin(RUN, 4);
-    let (coordinator, began) = (child.id() as i32, Instant::now());
+    let (coordinator, began) = (child.id().cast_signed(), Instant::now());
     send(coordinator, signal);
     let output = finish(child);
     assert!(began.elapsed() < DOWN_WITHIN, "it took {:?} to end", began.elapsed());
@@ -60,7 +60,7 @@ fn termination() {
 fn the_coordinator_is_killed() {
     let Some(laboratory) = Laboratory::open() else { return };
     let child = laboratory.begin(RUN, 4);
-    send(child.id() as i32, Signal::SIGKILL);
+    send(child.id().cast_signed(), Signal::SIGKILL);
     finish(child);
     laboratory.assert_down();
     laboratory.assert_swept();

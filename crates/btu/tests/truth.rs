@@ -74,8 +74,8 @@ fn loss_is_as_asked() {
         let arguments = ["rate", "--network", "100 Mb/s", "--loss", asked, "--component", "UDP", "--load", "idle"];
         let result = laboratory.json(&[&arguments[..], &["--seed", "1995", "--quiet"]].concat());
         let row = &result["result"]["udp"][0];
-        let sent = find_number(row, "sent").unwrap_or_else(|| panic!("no sent in {row}"));
-        let lost = find_number(row, "lost").unwrap_or_else(|| panic!("no lost in {row}"));
+        let sent = find_number(&row["lost"], "trials").unwrap_or_else(|| panic!("no trials in {row}"));
+        let lost = find_number(&row["lost"], "events").unwrap_or_else(|| panic!("no events in {row}"));
         // Four standard deviations of the binomial distribution: a false alarm in 16,000.
         let deviation = (sent * share * (1.0 - share)).sqrt();
         assert!(sent > 1000.0, "{row}");

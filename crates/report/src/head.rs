@@ -21,6 +21,10 @@ pub struct RunHead {
     pub database: String,
     /// How long the run took.
     pub duration: Span,
+    /// What a cell that does nothing takes: the tool's own fixed cost.
+    pub own_cost: Option<Span>,
+    /// Warnings that were stored while the run went on: about the network, about a machine that changed.
+    pub notes: Vec<String>,
 }
 
 /// How a text shall look.

@@ -152,7 +152,7 @@ fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<Flow, 
     })
 }
 
-fn exchange(requester: &Report, answers_sent: u64, requested: &Requested) -> Result<Flow, String> {
+fn exchange(asking: &Report, answers_sent: u64, requested: &Requested) -> Result<Flow, String> {
     if requested.wrong > 0 {
         return Err(format!("{} answers were wrong", requested.wrong));
     }
@@ -170,7 +170,7 @@ fn exchange(requester: &Report, answers_sent: u64, requested: &Requested) -> Res
     }
     Ok(Flow {
         bytes: Bytes::ZERO,
-        duration: requester.duration(),
+        duration: asking.duration(),
         goodput_bits_per_second: 0.0,
         loss: requested.lost as f64 / requested.requests as f64,
     })

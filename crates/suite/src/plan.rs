@@ -193,7 +193,9 @@ impl Plan {
     pub fn hash(&self) -> String {
         let anonymous = Self { seed: 0, ..self.clone() };
         let text = serde_json::to_string(&anonymous).expect("a plan has no maps with odd keys");
-        Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        let digest = Sha256::digest(text);
+        let first: [u8; 8] = std::array::from_fn(|index| digest[index]);
+        format!("{:016x}", u64::from_be_bytes(first))
     }
 }
 

@@ -311,6 +311,8 @@ impl Activity {
 
 #[cfg(test)]
 mod tests {
+    use Station::{Active, Passive, Test};
+
     use super::*;
     use crate::network::Network;
     use crate::plan::Profile;
@@ -339,7 +341,6 @@ mod tests {
             let steps: Vec<_> = script.steps.iter().map(|s| (s.station, s.order.activity.kind())).collect();
             (steps, script.impairment)
         };
-        use Station::{Active, Passive, Test};
         let send = |to| [(to, "tcp-receive"), (Test, "tcp-send")];
         let receive = |from| [(from, "tcp-send"), (Test, "tcp-receive")];
         assert_eq!(shape(Component::Send), (send(Active).to_vec(), Impairment::NONE));

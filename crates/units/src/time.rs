@@ -90,6 +90,7 @@ impl Span {
     }
 
     /// The difference, zero where `other` is longer.
+    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

@@ -7,30 +7,37 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Everything of a run must be down this long after its end, whatever the end was.
-pub const DOWN_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const DOWN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Marks every process of one test through its inherited environment.
 const MARK: &str = "BTU_DRILL";
 
 /// A directory, a database and a mark of one test's own.
-pub struct Laboratory {
-    pub directory: tempfile::TempDir,
+pub(crate) struct Laboratory {
+    pub(crate) directory: tempfile::TempDir,
     mark: String,
     before: Traces,
+    /// One run at a time: they are measured, and they would disturb each other.
+    _turn: MutexGuard<'static, ()>,
 }
+
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Laboratory {
     /// `None`, with a loud word, where namespaces cannot be had; a failure where `BTU_LAB=required` says they must.
-    pub fn open() -> Option<Self> {
+    pub(crate) fn open() -> Option<Self> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mark = format!("{MARK}={}-{}", std::process::id(), directory.path().display());
-        let laboratory = Self { directory, mark, before: Traces::here() };
+        // A test that failed leaves the lock poisoned and nothing behind that could disturb the next.
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let laboratory = Self { directory, mark, before: Traces::here(), _turn: turn };
         let probe = laboratory.rate(&["--component", "SEND", "--message", "1024", "--load", "idle", "--network", "?"]);
         assert_eq!(probe.status.code(), Some(2), "an unknown network is refused: {}", text(&probe.stderr));
         match unusable() {
@@ -43,12 +50,12 @@ impl Laboratory {
         }
     }
 
-    pub fn database(&self) -> PathBuf {
+    pub(crate) fn database(&self) -> PathBuf {
         self.directory.path().join("runs.sqlite")
     }
 
     /// `btu ARGUMENTS`, with this laboratory's database.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let (name, value) = self.mark.split_once('=').expect("the mark has a name");
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
         command.args(arguments).env("BTU_DATABASE", self.database()).env(name, value);
@@ -57,13 +64,13 @@ impl Laboratory {
     }
 
     /// Runs `btu rate ARGUMENTS` to its end.
-    pub fn rate(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn rate(&self, arguments: &[&str]) -> Output {
         let all: Vec<&str> = ["rate"].iter().chain(arguments).copied().collect();
         self.command(&all).output().expect("btu runs")
     }
 
     /// Runs `btu ARGUMENTS --json` to its end and reads what it prints.
-    pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let all: Vec<&str> = arguments.iter().chain(&["--json"]).copied().collect();
         let output = self.command(&all).output().expect("btu runs");
         assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
@@ -71,7 +78,7 @@ impl Laboratory {
     }
 
     /// Begins `btu rate ARGUMENTS` and waits until `cells` cells are stored.
-    pub fn begin(&self, arguments: &[&str], cells: u64) -> Child {
+    pub(crate) fn begin(&self, arguments: &[&str], cells: u64) -> Child {
         let all: Vec<&str> = ["rate"].iter().chain(arguments).copied().collect();
         let mut child = self.command(&all).spawn().expect("btu starts");
         let deadline = Instant::now() + Duration::from_secs(90);
@@ -86,7 +93,7 @@ impl Laboratory {
     }
 
     /// Cells in the newest run; zero while there is none.
-    pub fn stored_cells(&self) -> u64 {
+    pub(crate) fn stored_cells(&self) -> u64 {
         if !self.database().exists() {
             return 0;
         }
@@ -96,7 +103,7 @@ impl Laboratory {
     }
 
     /// Processes of this test that live, with their command lines.
-    pub fn processes(&self) -> Vec<(i32, String)> {
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         let numbers =
             fs::read_dir("/proc").expect("/proc").filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         numbers.filter(|number| self.is_ours(*number)).map(|number| (number, command_line(number))).collect()
@@ -108,7 +115,7 @@ impl Laboratory {
     }
 
     /// The process whose command line holds `part`; waits for it a while, since workers come and go.
-    pub fn process(&self, part: &str) -> i32 {
+    pub(crate) fn process(&self, part: &str) -> i32 {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
             if let Some((process, _)) = self.processes().into_iter().find(|(_, line)| line.contains(part)) {
@@ -120,7 +127,7 @@ impl Laboratory {
     }
 
     /// Waits until nothing of the run is left, and says what is if it takes longer than allowed.
-    pub fn assert_down(&self) {
+    pub(crate) fn assert_down(&self) {
         let deadline = Instant::now() + DOWN_WITHIN;
         loop {
             let (processes, traces) = (self.processes(), Traces::here().beyond(&self.before));
@@ -133,7 +140,7 @@ impl Laboratory {
     }
 
     /// Nothing in the scratch directory and no directory of sockets but a dead one that the next start sweeps.
-    pub fn assert_swept(&self) {
+    pub(crate) fn assert_swept(&self) {
         let scratch = self.directory.path().join("scratch");
         let left: Vec<_> = fs::read_dir(scratch).map(|entries| entries.flatten().collect()).unwrap_or_default();
         assert!(left.is_empty(), "scratch files are left: {left:?}");
@@ -145,7 +152,7 @@ impl Drop for Laboratory {
     fn drop(&mut self) {
         for (process, _) in self.processes() {
             // It may have ended by itself meanwhile.
-            drop(kill(Pid::from_raw(process), Signal::SIGKILL));
+            let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
         }
     }
 }
@@ -157,8 +164,7 @@ struct Traces(BTreeSet<String>);
 impl Traces {
     fn here() -> Self {
         let names = |directory: &str| {
-            let entries =
-                fs::read_dir(directory).map(|entries| entries.flatten().collect()).unwrap_or_else(|_| Vec::new());
+            let entries = fs::read_dir(directory).map_or_else(|_| Vec::new(), |entries| entries.flatten().collect());
             entries.into_iter().map(|entry: fs::DirEntry| entry.path().display().to_string()).collect::<Vec<_>>()
         };
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
@@ -182,13 +188,13 @@ fn unusable() -> Option<String> {
     (output.status.code() == Some(3)).then(|| text(&output.stderr))
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Waits for a child's end, at most a minute.
-pub fn finish(mut child: Child) -> Output {
-    let deadline = Instant::now() + Duration::from_secs(60);
+pub(crate) fn finish(mut child: Child) -> Output {
+    let deadline = Instant::now() + Duration::from_mins(1);
     while child.try_wait().expect("a child can be asked").is_none() {
         if Instant::now() > deadline {
             child.kill().expect("a child can be killed");
@@ -199,7 +205,7 @@ pub fn finish(mut child: Child) -> Output {
     child.wait_with_output().expect("its output can be read")
 }
 
-pub fn send(process: i32, signal: Signal) {
+pub(crate) fn send(process: i32, signal: Signal) {
     kill(Pid::from_raw(process), signal).unwrap_or_else(|error| panic!("{signal} to {process}: {error}"));
 }
 
@@ -208,6 +214,6 @@ fn command_line(process: i32) -> String {
     text(&bytes).replace('\0', " ").trim_end().to_owned()
 }
 
-pub fn path(directory: &Path, name: &str) -> String {
+pub(crate) fn path(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()
 }

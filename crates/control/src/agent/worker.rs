@@ -109,13 +109,11 @@ impl Worker {
     /// The account of a worker that ends by itself; it is killed at its deadline.
     pub(super) async fn finish(&mut self) -> Result<Report, Failure> {
         let due = self.due.unwrap_or_else(Instant::now);
-        match timeout_at(due, self.hear()).await {
-            Ok(word) => self.last_word(word).await,
-            Err(_) => {
-                self.kill().await;
-                Err(Failure::Deadline { deadline_ns: self.deadline.nanoseconds() })
-            }
+        if let Ok(word) = timeout_at(due, self.hear()).await {
+            return self.last_word(word).await;
         }
+        self.kill().await;
+        Err(Failure::Deadline { deadline_ns: self.deadline.nanoseconds() })
     }
 
     /// The account of a serving worker, which is told to stop.
@@ -123,13 +121,11 @@ impl Worker {
         if let Err(error) = self.tell("stop").await {
             return Err(Failure::Died { status: format!("{} ({error})", self.epitaph().await) });
         }
-        match timeout(STOP_LIMIT, self.hear()).await {
-            Ok(word) => self.last_word(word).await,
-            Err(_) => {
-                self.kill().await;
-                Err(Failure::Failed { message: format!("did not stop within {} s", STOP_LIMIT.as_secs()) })
-            }
+        if let Ok(word) = timeout(STOP_LIMIT, self.hear()).await {
+            return self.last_word(word).await;
         }
+        self.kill().await;
+        Err(Failure::Failed { message: format!("did not stop within {} s", STOP_LIMIT.as_secs()) })
     }
 
     async fn last_word(&mut self, word: Result<Word, String>) -> Result<Report, Failure> {

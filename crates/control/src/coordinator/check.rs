@@ -70,11 +70,11 @@ impl NetworkCheck {
 /// Probes the network: round trip, the black boxes' added delay, and on an emulated path rate and loss.
 pub(super) async fn check(stage: &mut Stage, plan: &Plan, base: &Setting) -> Result<NetworkCheck, CoordinatorError> {
     let mut prober = Prober { stage, plan, base };
-    let plain = prober.round_trip(Impairment::NONE).await?;
+    let untouched = prober.round_trip(Impairment::NONE).await?;
     let delayed = prober.round_trip(Impairment::DL).await?;
-    let mut items = vec![added_delay(plain, delayed)];
+    let mut items = vec![added_delay(untouched, delayed)];
     if let Network::Path(path) = &plan.network {
-        items.push(path_round_trip(path, plain));
+        items.push(path_round_trip(path, untouched));
         items.push(prober.loss(path).await?);
         if path.loss == 0.0 && path.reorder == 0.0 {
             items.push(prober.rate(path).await?);

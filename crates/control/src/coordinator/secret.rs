@@ -18,5 +18,5 @@ pub(super) fn token() -> Result<Token, CoordinatorError> {
 
 /// A password of 32 hexadecimal digits.
 pub(super) fn password() -> Result<String, CoordinatorError> {
-    Ok(token()?.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_ne_bytes(token()?)))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use btu_store::{Level, RunLock, Store};
+use btu_suite::cell::Load;
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
 use btu_suite::schedule::{self, Slot};
@@ -72,9 +73,10 @@ impl<'a> Session<'a> {
         let plan = &settings.plan;
         let mut stage = Stage::open(testbed.stations(), testbed.wire_socket()).await?;
         let scratch = settings.scratch.clone();
-        let disk_source: Option<PathBuf> = match plan.loads.contains(&btu_suite::cell::Load::Disk) {
-            true => Some(stage.furnish(&scratch, plan.disk_file, plan.seed).await?),
-            false => None,
+        let disk_source: Option<PathBuf> = if plan.loads.contains(&Load::Disk) {
+            Some(stage.furnish(&scratch, plan.disk_file, plan.seed).await?)
+        } else {
+            None
         };
         let target = plan.profile.target;
         let base = Setting {

@@ -107,7 +107,9 @@ fn run(page: &Page) -> Vec<String> {
         format!("seed {}", run.seed),
         format!("took {}", duration(run.duration)),
     ];
-    [quiet(page, &what.join(GAP)), quiet(page, &run.machine)].concat()
+    let cost = run.own_cost.map(|cost| format!("own cost: an empty cell takes {}", duration(cost)));
+    [quiet(page, &what.join(GAP)), quiet(page, &run.machine), cost.iter().flat_map(|cost| quiet(page, cost)).collect()]
+        .concat()
 }
 
 /// Between things on one line that are not words of one sentence.

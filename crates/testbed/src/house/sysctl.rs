@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Settings of a new namespace; interfaces made later start with `default`.
-const NAMESPACE: [(&str, &str); 10] = [
+const NAMESPACE: [(&str, &str); 11] = [
     // Answers to a black box's second address leave by its first interface: that is no forgery.
     ("ipv4/conf/all/rp_filter", "0"),
     ("ipv4/conf/default/rp_filter", "0"),
@@ -14,6 +14,9 @@ const NAMESPACE: [(&str, &str); 10] = [
     ("ipv4/conf/default/arp_ignore", "1"),
     ("ipv4/conf/all/arp_announce", "2"),
     ("ipv4/conf/default/arp_announce", "2"),
+    // What one connection learned of a path (round trip, threshold) would otherwise start the next one: cells are
+    // to be independent of each other.
+    ("ipv4/tcp_no_metrics_save", "1"),
     // The stations speak IPv4 only; the kernel's own IPv6 talk would be frames that nobody asked for.
     ("ipv6/conf/all/disable_ipv6", "1"),
     ("ipv6/conf/default/disable_ipv6", "1"),

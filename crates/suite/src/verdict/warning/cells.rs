@@ -54,7 +54,7 @@ impl Doubt for InvalidCells {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "repair the fault first, then measure again; `btu show RUN` lists every cell with its fault".to_owned()
+        "repair the fault first, then measure again; `btu show RUN --cells` lists every cell with its fault".to_owned()
     }
 }
 

@@ -96,7 +96,7 @@ impl Doubt for Outliers {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "look for what else ran at that time; `btu show RUN` names the blocks".to_owned()
+        "look for what else ran at that time; `btu show RUN --cells` names the blocks".to_owned()
     }
 }
 
