@@ -151,11 +151,11 @@ impl Batch {
     }
 }
 
-/// Passes on an error of receiving unless it only says that there is nothing to receive. An interface that went down
-/// says so once and may come back.
+/// Passes on an error of receiving unless it only says that there is nothing to receive. An interface that is set down or
+/// removed says so once (`ENETDOWN`); removal after that would go unnoticed, so both end the port.
 fn nothing_yet(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
-        Some(libc::EAGAIN | libc::EINTR | libc::ENETDOWN) => Ok(()),
+        Some(libc::EAGAIN | libc::EINTR) => Ok(()),
         _ => Err(error),
     }
 }

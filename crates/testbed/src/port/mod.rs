@@ -122,7 +122,7 @@ impl Port {
     /// then the kernel keeps frames, and drops and counts what it cannot keep.
     ///
     /// # Errors
-    /// The interface is gone.
+    /// The interface is down or gone.
     pub fn receive(&mut self, buffers: &mut Buffers) -> Result<&[Received], PortError> {
         self.received.clear();
         let instants =
@@ -166,7 +166,7 @@ impl Port {
     }
 
     fn error(&self, operation: &'static str, source: io::Error) -> PortError {
-        let remedy = "the interface may have been removed or set down";
+        let remedy = "it must be there and up as long as the wire runs";
         PortError { operation, interface: self.interface.clone(), remedy, source }
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::net::if_::if_nametoindex;
 
@@ -103,7 +103,7 @@ pub(super) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: the kernel writes at most `length` bytes into `statistics`, which lives across the call.
     check(unsafe {
         libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
+            socket.as_raw_fd(),
             libc::SOL_PACKET,
             libc::PACKET_STATISTICS,
             (&raw mut statistics).cast(),

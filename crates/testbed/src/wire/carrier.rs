@@ -8,7 +8,7 @@ use btu_units::{Bytes, Time};
 use super::WireError;
 use super::books::{self, PortBooks, PortView};
 use super::plan::{Layout, WirePlan};
-use super::protocol::{Reply, Request};
+use super::protocol::{Reply, Request, VERSION};
 use crate::port::{BATCH, Buffers, Port, now};
 
 /// The network with its ports and the frames inside.
@@ -117,6 +117,11 @@ impl Carrier {
     /// Does what the coordinator says.
     pub(super) fn obey(&mut self, request: Request) -> Reply {
         let done = match request {
+            Request::Hello(VERSION) => Ok(()),
+            Request::Hello(theirs) => {
+                let why = format!("it speaks version {VERSION}, you speak {theirs}: use the same program for both");
+                Err(WireError::Refused(why))
+            }
             Request::Set(impairments) => self.set(&impairments),
             Request::Reset => self.reset(),
             Request::Stop => {
@@ -124,10 +129,10 @@ impl Carrier {
                 Ok(())
             }
             Request::Account => {
-                return self.account().map_or_else(|error| Reply::Refused(error.to_string()), Reply::Account);
+                return self.account().map_or_else(refuse, Reply::Account);
             }
         };
-        done.map_or_else(|error| Reply::Refused(error.to_string()), |()| Reply::Done)
+        done.map_or_else(refuse, |()| Reply::Done)
     }
 
     /// All or nothing.
@@ -212,6 +217,13 @@ impl Lane {
     fn view(&self, kernel_drops: u64) -> PortView<'_> {
         let misfits = self.port.misfits();
         PortView { interface: self.port.interface(), books: self.books, kernel_drops, misfits }
+    }
+}
+
+fn refuse(error: WireError) -> Reply {
+    match error {
+        WireError::Refused(why) => Reply::Refused(why),
+        other => Reply::Refused(other.to_string()),
     }
 }
 

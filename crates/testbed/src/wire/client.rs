@@ -9,7 +9,7 @@ use btu_suite::network::{Impairment, Station};
 use btu_suite::record::WireAccount;
 
 use super::WireError;
-use super::protocol::{LONGEST_LINE, Reply, Request};
+use super::protocol::{LONGEST_LINE, Reply, Request, VERSION};
 
 /// A wire answers between turns, in well under a millisecond; this long means that it is gone or stopped.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,7 +25,8 @@ pub struct WireClient {
 }
 
 impl WireClient {
-    /// Connects to the wire that listens at `path`, or soon will: for up to five seconds.
+    /// Connects to the wire that listens at `path`, or soon will: for up to five seconds. When this
+    /// returns, its ports are open and frames are carried.
     ///
     /// # Errors
     /// Nothing listens there.
@@ -35,7 +36,9 @@ impl WireClient {
         let stream = connect(path).map_err(failed)?;
         let timed = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
         timed.map_err(failed)?;
-        Ok(Self { stream: BufReader::new(stream), path: path.display().to_string() })
+        let mut client = Self { stream: BufReader::new(stream), path: path.display().to_string() };
+        client.order(&Request::Hello(VERSION))?;
+        Ok(client)
     }
 
     /// Sets what happens to packets that come in to these black boxes from now on; others stay as they are. When this

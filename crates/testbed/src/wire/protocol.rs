@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Request {
+    /// Say when frames are being carried: whoever speaks this version may go on.
+    Hello(u32),
     /// Do this to packets that come in to these black boxes from now on; others stay as they are.
     Set(Vec<(Station, Impairment)>),
     /// Show the books since the last reset.
@@ -29,6 +31,9 @@ pub(super) enum Reply {
     /// It is not done, for this reason.
     Refused(String),
 }
+
+/// Counts incompatible changes of what is said here.
+pub(super) const VERSION: u32 = 1;
 
 /// Longest line either side accepts: a request is far shorter, an account with a full histogram a fraction of it.
 pub(super) const LONGEST_LINE: usize = 1 << 20;

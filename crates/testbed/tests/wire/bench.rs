@@ -1,0 +1,209 @@
+//! The medium's conformance bench in real time: UDP between two rooms through a wire.
+
+use std::io::IoSliceMut;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use btu_medium::Link;
+use btu_medium::conformance::{Arrival, Bench};
+use btu_suite::network::Path;
+use btu_suite::record::WireAccount;
+use btu_testbed::port::{Carriage, Instants, now};
+use btu_testbed::wire::{PathPorts, Shape, WirePlan};
+use btu_units::{Bytes, Span, Time};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+
+use crate::lab::{Place, Room, Wire, cable, introduce};
+
+pub(crate) const SEED: u64 = 1995;
+pub(crate) const TEST: Place = Place(1);
+pub(crate) const ACTIVE: Place = Place(2);
+pub(crate) const PASSIVE: Place = Place(3);
+const UDP_PORT: u16 = 9000;
+/// Ethernet, IPv4 and UDP headers.
+const HEADERS: u64 = 14 + 20 + 8;
+/// Nothing came for so long: nothing will. The longest delay here is 20 ms.
+const SILENCE: Duration = Duration::from_millis(400);
+
+/// Three rooms on a path.
+pub(crate) struct PathLab {
+    pub(crate) test: Room,
+    pub(crate) active: Room,
+    pub(crate) passive: Room,
+}
+
+impl PathLab {
+    /// In a fresh namespace of the calling thread.
+    pub(crate) fn new() -> Self {
+        let lab = Self { test: Room::new(), active: Room::new(), passive: Room::new() };
+        for (name, room, place) in lab.rooms() {
+            cable(name, room, place);
+        }
+        lab
+    }
+
+    /// With everybody introduced to everybody.
+    pub(crate) fn introduced() -> Self {
+        let lab = Self::new();
+        for (_, room, place) in lab.rooms() {
+            for other in [TEST, ACTIVE, PASSIVE].into_iter().filter(|other| other.0 != place.0) {
+                introduce(room, other);
+            }
+        }
+        lab
+    }
+
+    fn rooms(&self) -> [(&'static str, &Room, Place); 3] {
+        [("p-test", &self.test, TEST), ("p-active", &self.active, ACTIVE), ("p-passive", &self.passive, PASSIVE)]
+    }
+}
+
+/// The plan of a wire between the rooms of a [`PathLab`].
+pub(crate) fn path_plan(path: Path) -> WirePlan {
+    let [test, active, passive] = ["p-test", "p-active", "p-passive"].map(str::to_owned);
+    let shape = Shape::Path { path, ports: PathPorts { test, active, passive } };
+    WirePlan { seed: SEED, shape, carriage: Carriage::Frames }
+}
+
+/// A path that does only what `link` says.
+pub(crate) fn path_of(link: &Link) -> Path {
+    Path {
+        rate: link.rate,
+        delay: link.delay,
+        loss: link.loss.share(),
+        duplicate: link.duplicate.share(),
+        reorder: link.reorder.share(),
+    }
+}
+
+/// The wire as a bench. Every run has its own rooms, its own wire, and ends with a look at the books.
+pub(crate) struct RealTimeBench;
+
+impl Bench for RealTimeBench {
+    fn run(&mut self, link: &Link, script: &[(Span, Bytes)]) -> Vec<Arrival> {
+        in_fresh_namespace(|| {
+            let lab = PathLab::introduced();
+            let mut wire = Wire::start(&path_plan(path_of(link)));
+            let arrivals = run_script(&lab.test, &lab.active, ACTIVE, script);
+            let account = wire.client.account().unwrap();
+            check_books(&account);
+            assert_eq!(element(&account, "up/line").received, script.len() as u64, "every frame reached the wire");
+            assert_eq!(element(&account, "active/input").delivered, arrivals.len() as u64, "and is in its books");
+            report(&account);
+            arrivals
+        })
+    }
+
+    /// What issue and papers call good: 0.2 ms at the median.
+    fn tolerance(&self) -> Span {
+        Span::from_microseconds(200)
+    }
+}
+
+/// A thread with a namespace of its own, gone afterwards with all that is in it.
+pub(crate) fn in_fresh_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    Room::new().inside(work)
+}
+
+/// Sends a script as datagrams from one room to another.
+pub(crate) fn run_script(from: &Room, to: &Room, place: Place, script: &[(Span, Bytes)]) -> Vec<Arrival> {
+    let (tell, told) = mpsc::channel();
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| to.inside(move || receive(place, &tell)));
+        told.recv().unwrap();
+        let sent = from.inside(|| send(place, script));
+        drop(told);
+        let mut arrivals = receiver.join().unwrap();
+        for arrival in &mut arrivals {
+            arrival.sent = sent[arrival.number as usize];
+        }
+        arrivals
+    })
+}
+
+/// Sends each datagram at its time, or as soon after as the machine lets it; returns when each was really sent.
+fn send(to: Place, script: &[(Span, Bytes)]) -> Vec<Time> {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect((to.address(), UDP_PORT)).unwrap();
+    let start = now();
+    let each = (0u32..).zip(script);
+    each.map(|(number, &(after, length))| {
+        let mut payload = vec![0; (length.count() - HEADERS) as usize];
+        payload[..4].copy_from_slice(&number.to_be_bytes());
+        await_time(start + after);
+        let sent = now();
+        socket.send(&payload).unwrap();
+        sent
+    })
+    .collect()
+}
+
+/// Sleeps while it is long, then lets others go first.
+fn await_time(due: Time) {
+    loop {
+        let left = due.since(now());
+        match left.nanoseconds() {
+            0 => return,
+            1..300_000 => thread::yield_now(),
+            _ => thread::sleep((left - Span::from_microseconds(200)).into()),
+        }
+    }
+}
+
+fn receive(place: Place, ready: &mpsc::Sender<()>) -> Vec<Arrival> {
+    let socket = UdpSocket::bind((place.address(), UDP_PORT)).unwrap();
+    // A receiver that is not scheduled for a while must not lose what the wire delivered.
+    setsockopt(&socket, sockopt::RcvBufForce, &(8 << 20))
+        .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &(8 << 20)))
+        .unwrap();
+    setsockopt(&socket, sockopt::ReceiveTimestampns, &true).unwrap();
+    socket.set_read_timeout(Some(SILENCE)).unwrap();
+    ready.send(()).unwrap();
+    let mut arrivals = Vec::new();
+    loop {
+        match receive_one(&socket) {
+            Ok(arrival) => arrivals.push(arrival),
+            // While somebody listens to this, the sender is not done.
+            Err(_) if ready.send(()).is_ok() => {}
+            Err(_) => return arrivals,
+        }
+    }
+}
+
+fn receive_one(socket: &UdpSocket) -> nix::Result<Arrival> {
+    let mut payload = [0; 2048];
+    let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
+    let mut parts = [IoSliceMut::new(&mut payload)];
+    let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::empty())?;
+    let stamp = message.cmsgs()?.find_map(|message| match message {
+        ControlMessageOwned::ScmTimestampns(time) => Some(time),
+        _ => None,
+    });
+    let stamp = stamp.expect("a stamp was asked for");
+    let stamp = stamp.tv_sec().unsigned_abs() * 1_000_000_000 + stamp.tv_nsec().unsigned_abs();
+    let arrived = Instants::now().at(Time::from_nanoseconds(stamp));
+    let number = u32::from_be_bytes(payload[..4].try_into().unwrap());
+    Ok(Arrival { number, sent: Time::ZERO, arrived })
+}
+
+/// One element of an account.
+pub(crate) fn element<'a>(account: &'a WireAccount, name: &str) -> &'a btu_suite::record::ElementAccount {
+    account.elements.iter().find(|element| element.name == name).unwrap_or_else(|| panic!("no element {name}"))
+}
+
+/// Received + duplicated = delivered + dropped + held, everywhere, and the kernel dropped nothing.
+pub(crate) fn check_books(account: &WireAccount) {
+    for books in &account.elements {
+        let dropped: u64 = books.dropped.iter().map(|(_, frames)| frames).sum();
+        assert_eq!(books.received + books.duplicated, books.delivered + dropped + books.held, "{books:?}");
+    }
+    assert_eq!(account.port_drops, 0);
+}
+
+fn report(account: &WireAccount) {
+    let quantile = |share| account.lateness.quantile(share).unwrap_or(0) as f64 / 1e3;
+    println!("  wire lateness: p50 {:.1} us, p99 {:.1} us", quantile(0.5), quantile(0.99));
+}

@@ -1,0 +1,190 @@
+//! Rooms (network namespaces), cables (veth pairs) between a room and the wire, and a wire of its own process.
+
+use std::fs::File;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::thread;
+
+use btu_testbed::offload::set_offloads;
+use btu_testbed::wire::{self, WireClient, WirePlan};
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, setns, unshare};
+use rtnetlink::packet_route::link::{InfoData, InfoVeth};
+use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth};
+use tempfile::TempDir;
+
+/// A network namespace without a name.
+pub(crate) struct Room(File);
+
+impl Room {
+    /// An empty one, quiet: without IPv6 nothing is sent that a test did not send.
+    pub(crate) fn new() -> Self {
+        thread::spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+            hush();
+            Self(File::open("/proc/thread-self/ns/net").expect("its handle"))
+        })
+        .join()
+        .expect("a room")
+    }
+
+    /// Does something inside, on a thread made for it.
+    pub(crate) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                setns(&self.0, CloneFlags::CLONE_NEWNET).expect("entering a room");
+                work()
+            });
+            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+/// No IPv6 in the calling thread's namespace.
+pub(crate) fn hush() {
+    for which in ["all", "default"] {
+        // A kernel without IPv6 is quiet already.
+        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
+    }
+}
+
+/// Where a station stands: its address, and the same in the Ethernet address.
+#[derive(Clone, Copy)]
+pub(crate) struct Place(pub(crate) u8);
+
+impl Place {
+    pub(crate) fn address(self) -> Ipv4Addr {
+        Ipv4Addr::new(198, 18, 0, self.0)
+    }
+
+    fn mac(self) -> [u8; 6] {
+        [2, 0, 0, 0, 0, self.0]
+    }
+}
+
+/// A cable from the calling thread's namespace, where its end is called `here`, to `eth0` of a room.
+pub(crate) fn cable(here: &str, room: &Room, place: Place) {
+    talk(async |handle| {
+        let peer = LinkMessageBuilder::<LinkUnspec>::default().name("eth0".to_owned()).address(place.mac().to_vec());
+        let peer = peer.setns_by_fd(room.0.as_raw_fd()).build();
+        let pair = LinkVeth::new(here, "eth0").set_info_data(InfoData::Veth(InfoVeth::Peer(peer)));
+        handle.link().add(pair.build()).execute().await
+    });
+    ready(here);
+    room.inside(|| {
+        ready("eth0");
+        let index = if_nametoindex("eth0").unwrap();
+        talk(async |handle| handle.address().add(index, place.address().into(), 15).execute().await);
+    });
+}
+
+/// Tells a room who answers to an address, so that losses do not hit address resolution.
+pub(crate) fn introduce(room: &Room, neighbour: Place) {
+    room.inside(|| {
+        let index = if_nametoindex("eth0").unwrap();
+        talk(async |handle| {
+            let entry = handle.neighbours().add(index, neighbour.address().into());
+            entry.link_layer_address(&neighbour.mac()).execute().await
+        });
+    });
+}
+
+/// Up, with offloads off.
+fn ready(interface: &str) {
+    set_offloads(interface, false).expect("offloads can be switched off");
+    let index = if_nametoindex(interface).unwrap();
+    talk(async |handle| handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await);
+}
+
+/// Removes an interface of the calling thread's namespace.
+pub(crate) fn remove(interface: &str) {
+    let index = if_nametoindex(interface).unwrap();
+    talk(async |handle| handle.link().del(index).execute().await);
+}
+
+/// Asks the kernel about the calling thread's namespace.
+fn talk(request: impl AsyncFnOnce(Handle) -> Result<(), rtnetlink::Error>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    runtime.block_on(async {
+        let (connection, handle, _) = rtnetlink::new_connection().unwrap();
+        tokio::spawn(connection);
+        request(handle).await.expect("netlink");
+    });
+}
+
+/// A wire in a process of its own, in the calling thread's namespace; it ends with this.
+pub(crate) struct Wire {
+    process: Child,
+    lifeline: Option<ChildStdin>,
+    pub(crate) client: WireClient,
+    socket: PathBuf,
+    _directory: TempDir,
+}
+
+impl Wire {
+    pub(crate) fn start(plan: &WirePlan) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("wire");
+        let program = std::env::current_exe().unwrap();
+        let mut command = Command::new(program);
+        let mut process = command.arg(crate::WIRE).arg(&socket).stdin(Stdio::piped()).spawn().unwrap();
+        // Taken from the child, which would close it before waiting.
+        let mut lifeline = process.stdin.take().unwrap();
+        serde_json::to_writer(&mut lifeline, plan).unwrap();
+        lifeline.write_all(b"\n").unwrap();
+        let client = WireClient::connect(&socket).expect("the wire listens");
+        Self { process, lifeline: Some(lifeline), client, socket, _directory: directory }
+    }
+
+    /// Lets go of the lifeline and says how the wire ended.
+    pub(crate) fn let_go(mut self) -> std::process::ExitStatus {
+        drop(self.lifeline.take());
+        self.process.wait().unwrap()
+    }
+
+    /// Tells it to stop and says how it ended.
+    pub(crate) fn stop(self) -> std::process::ExitStatus {
+        WireClient::connect(&self.socket).unwrap().stop().unwrap();
+        self.end()
+    }
+
+    /// Waits for it to end by itself.
+    pub(crate) fn end(mut self) -> std::process::ExitStatus {
+        self.process.wait().unwrap()
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        // It may have ended already; then there is nothing to kill.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What `WIRE` as the first argument makes of this program: its plan is the first line of standard input, which is then
+/// its lifeline.
+pub(crate) fn be_the_wire(socket: &str) -> ExitCode {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let plan = serde_json::from_str(&line).unwrap();
+    let listener = UnixListener::bind(socket).unwrap();
+    let lifeline: OwnedFd = second_stdin();
+    match wire::run(&plan, listener, Some(lifeline)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A second handle on standard input.
+fn second_stdin() -> OwnedFd {
+    use std::os::fd::AsFd;
+    std::io::stdin().as_fd().try_clone_to_owned().unwrap()
+}

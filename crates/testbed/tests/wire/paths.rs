@@ -1,0 +1,178 @@
+//! An emulated path: rate, delay, loss, duplicates, order; and what TCP gets from it.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+
+use btu_medium::conformance::{self, FULL_FRAME, SHORTEST_FRAME};
+use btu_medium::{Link, Probability};
+use btu_model::{Ethernet, Transport};
+use btu_suite::network::{Impairment, Station};
+use btu_testbed::port::now;
+use btu_testbed::wire::WireError;
+use btu_units::{BitRate, Bytes, Span};
+
+use crate::Scenario;
+use crate::bench::{
+    ACTIVE, PASSIVE, PathLab, RealTimeBench, TEST, check_books, element, in_fresh_namespace, path_of, path_plan,
+    run_script,
+};
+use crate::lab::{Place, Room, Wire, remove};
+
+const TEN: BitRate = BitRate::from_megabits_per_second(10);
+const HUNDRED: BitRate = BitRate::from_megabits_per_second(100);
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    ("path_rate_10", || rate(TEN, FULL_FRAME)),
+    ("path_rate_10_short", || rate(TEN, Bytes::new(512))),
+    ("path_rate_100", || rate(HUNDRED, FULL_FRAME)),
+    ("path_delay", delays),
+    ("path_loss_1", || losses(0.01)),
+    ("path_loss_5", || losses(0.05)),
+    ("path_loss_20", || losses(0.2)),
+    ("path_duplicates", || conformance::duplicates_come_in_pairs(&mut RealTimeBench, share(0.05))),
+    ("path_reordering", || conformance::reordered_frames_are_overtaken(&mut RealTimeBench, share(0.05))),
+    ("path_tcp_10", || tcp_gets_the_closed_form(TEN, Bytes::new(3_600_000))),
+    ("path_tcp_100", || tcp_gets_the_closed_form(HUNDRED, Bytes::new(36_000_000))),
+    ("path_black_box_input", only_what_comes_in_is_impaired),
+    ("path_switch", the_switch_knows_its_stations),
+    ("path_bad_orders", bad_orders_are_refused),
+    ("wire_ends", a_wire_ends),
+];
+
+fn share(share: f64) -> Probability {
+    Probability::new(share).unwrap()
+}
+
+fn rate(rate: BitRate, length: Bytes) {
+    conformance::a_busy_line_keeps_its_rate(&mut RealTimeBench, rate, length);
+}
+
+fn delays() {
+    for delay in [Span::ZERO, Span::from_milliseconds(1), Span::from_milliseconds(20)] {
+        conformance::an_idle_link_delays_as_asked(&mut RealTimeBench, delay);
+    }
+}
+
+fn losses(of: f64) {
+    conformance::losses_are_binomial(&mut RealTimeBench, share(of));
+}
+
+/// TCP with timestamps, both ways one after the other, within 2 per cent of the closed form: a volume over the time from
+/// its first to its last byte at the receiver, about three seconds.
+fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
+    let expected = Ethernet::new(rate).goodput(Transport::Tcp).unwrap();
+    in_fresh_namespace(|| {
+        let lab = PathLab::new();
+        let mut wire = Wire::start(&path_plan(path_of(&Link::new(rate, Span::from_milliseconds(1)))));
+        for (from, to, place) in [(&lab.test, &lab.active, ACTIVE), (&lab.passive, &lab.test, TEST)] {
+            let goodput = bulk(from, to, place, volume);
+            println!("  {:.4} Mb/s, closed form {:.4} Mb/s", goodput / 1e6, expected / 1e6);
+            assert!((goodput / expected - 1.0).abs() < 0.02);
+        }
+        check_books(&wire.client.account().unwrap());
+    });
+}
+
+/// Bits per second of a bulk transfer at its receiver.
+fn bulk(from: &Room, to: &Room, place: Place, volume: Bytes) -> f64 {
+    let (tell, told) = mpsc::channel();
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| to.inside(|| drain(&TcpListener::bind((place.address(), 5001)).unwrap(), &tell)));
+        told.recv().unwrap();
+        from.inside(|| {
+            let mut stream = TcpStream::connect((place.address(), 5001)).unwrap();
+            let part = vec![0; 60_000];
+            for _ in 0..volume.count() / 60_000 {
+                stream.write_all(&part).unwrap();
+            }
+        });
+        receiver.join().unwrap()
+    })
+}
+
+fn drain(listener: &TcpListener, ready: &mpsc::Sender<()>) -> f64 {
+    ready.send(()).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut part = vec![0; 65_536];
+    let mut bits = 0.0;
+    // The first read starts the clock and does not count.
+    assert!(stream.read(&mut part).unwrap() > 0);
+    let start = now();
+    let mut end = start;
+    while let count @ 1.. = stream.read(&mut part).unwrap() {
+        bits += Bytes::new(count as u64).bits();
+        end = now();
+    }
+    bits / end.since(start).seconds()
+}
+
+/// DR at active takes what comes in to active and nothing else.
+fn only_what_comes_in_is_impaired() {
+    in_fresh_namespace(|| {
+        let lab = PathLab::introduced();
+        let mut wire = Wire::start(&path_plan(path_of(&Link::new(HUNDRED, Span::ZERO))));
+        let script: Vec<_> = (0..50).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
+        let deaf = Impairment { delay: Span::ZERO, loss: 1.0 };
+        wire.client.set(&[(Station::Active, deaf)]).unwrap();
+        assert_eq!(run_script(&lab.test, &lab.active, ACTIVE, &script).len(), 0);
+        assert_eq!(run_script(&lab.active, &lab.test, TEST, &script).len(), 50);
+        // The switch has to have heard of passive, or it sends passive's frames to active too.
+        assert_eq!(run_script(&lab.passive, &lab.test, TEST, &script).len(), 50);
+        assert_eq!(run_script(&lab.test, &lab.passive, PASSIVE, &script).len(), 50);
+        let account = wire.client.account().unwrap();
+        assert_eq!(element(&account, "active/input").dropped, [("loss".to_owned(), 50)]);
+        wire.client.set(&[(Station::Active, Impairment::NONE)]).unwrap();
+        wire.client.reset().unwrap();
+        assert_eq!(run_script(&lab.test, &lab.active, ACTIVE, &script).len(), 50);
+        let account = wire.client.account().unwrap();
+        assert_eq!(element(&account, "up/line").received, 50);
+        check_books(&account);
+    });
+}
+
+/// Without introductions: address resolution is flooded, then frames take the one right way.
+fn the_switch_knows_its_stations() {
+    in_fresh_namespace(|| {
+        let lab = PathLab::new();
+        let mut wire = Wire::start(&path_plan(path_of(&Link::new(HUNDRED, Span::ZERO))));
+        let script = [(Span::ZERO, FULL_FRAME); 20];
+        assert_eq!(run_script(&lab.active, &lab.passive, PASSIVE, &script).len(), 20);
+        let account = wire.client.account().unwrap();
+        let flooded = element(&account, "down/line").received;
+        assert!((1..5).contains(&flooded), "{flooded} frames between the black boxes reached the test station's line");
+        assert_eq!(element(&account, "up/line").received, 0);
+        assert_eq!(run_script(&lab.test, &lab.passive, PASSIVE, &script).len(), 20);
+        let account = wire.client.account().unwrap();
+        assert!((21..25).contains(&element(&account, "up/line").received));
+        assert!(element(&account, "active/input").delivered < 10);
+        check_books(&account);
+    });
+}
+
+fn bad_orders_are_refused() {
+    in_fresh_namespace(|| {
+        let _lab = PathLab::new();
+        let mut wire = Wire::start(&path_plan(path_of(&Link::new(TEN, Span::ZERO))));
+        let impossible = Impairment { delay: Span::ZERO, loss: 1.5 };
+        for order in [(Station::Test, Impairment::DR), (Station::Active, impossible)] {
+            let refused = wire.client.set(&[(Station::Passive, Impairment::DL), order]);
+            assert!(matches!(refused, Err(WireError::Refused(_))), "{refused:?}");
+        }
+        wire.client.account().unwrap();
+    });
+}
+
+/// In order when told or let go; with an error when an interface goes away.
+fn a_wire_ends() {
+    in_fresh_namespace(|| {
+        let _lab = PathLab::new();
+        let start = || Wire::start(&path_plan(path_of(&Link::new(TEN, Span::ZERO))));
+        assert!(start().let_go().success());
+        assert!(start().stop().success());
+        let bereft = start();
+        remove("p-passive");
+        assert_eq!(bereft.end().code(), Some(1));
+    });
+}
