@@ -13,7 +13,11 @@ pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
     let far = bench.lab.far();
     let before = leash::children_cpu_seconds()?;
     let mut serving = leash::command(Some(far), "nuttcp");
-    let server = serving.arg("-1").stdout(std::process::Stdio::piped()).spawn().context("start the nuttcp server")?;
+    let server = serving
+        .args(["-1", "--nofork"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .context("start the nuttcp server")?;
     wait_until_listening(far, "tcp", PORT)?;
     let mut asking = leash::command(None, "nuttcp");
     asking.args(["-t", "-fparse", &format!("-l{}", case.message_bytes()), &format!("-T{}", bench.seconds), FAR]);

@@ -52,7 +52,7 @@ impl Manner {
         }
         if let Some(bytes) = self.receive_buffer {
             socket.set_recv_buffer_size(bytes as usize)?;
-            option::set_tcp(&socket, libc::TCP_WINDOW_CLAMP, bytes)?;
+            option::clamp_window(&socket, bytes)?;
         }
         socket.set_tcp_nodelay(self.no_delay)?;
         Ok(socket)
@@ -121,6 +121,12 @@ impl Line {
     pub(crate) fn send_waits(&self, longest: Duration) -> Result<(), TrafficError> {
         let longest = longest.max(Duration::from_millis(1));
         self.stream.set_write_timeout(Some(longest)).map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
+    }
+
+    /// Lets a sleeping receiver be woken when `bytes` have arrived, when the peer closes, or after `longest`.
+    pub(crate) fn wake_at(&self, bytes: i32, longest: Duration) -> Result<(), TrafficError> {
+        option::wake_at(&self.stream, bytes).map_err(TrafficError::socket("set SO_RCVLOWAT", self.peer))?;
+        self.stream.set_read_timeout(Some(longest)).map_err(TrafficError::socket("set SO_RCVTIMEO", self.peer))
     }
 
     /// Ends the outgoing half.

@@ -1,13 +1,20 @@
 //! The receiving half of a bulk TCP stream: its clock makes the rate.
 //!
-//! One `recv` per message. The clock is read and a sample of the payload compared when the first bytes come, then once
-//! per 64 KiB; the clock also whenever the socket has run empty, so that the time of the last byte is exact although
-//! most calls are not timed. That the socket is empty is learnt from a call that does not wait; the one after it does.
+//! One `recv` per message. Where messages are 64 KiB or more the clock is read after each. Where they are smaller it is
+//! read when the first bytes come, then once per 64 KiB, and whenever the socket has run empty, so that the time of the
+//! last byte is exact although most calls are not timed; that the socket is empty is learnt from a call that does not
+//! wait, and the one after it does. A sample of the payload is compared when the clock is read.
+//!
+//! A receiver that is woken for each segment loses most of its time falling asleep and waking up. After the first bytes
+//! this one asks (`SO_RCVLOWAT`) to be woken for 32 KiB, half of the window Linux offers at first, or after 10 ms, or
+//! when the stream ends; it then reads message by message until nothing is left. With a window that was asked for,
+//! it is woken for every byte, so that the window opens as soon as it can.
 
 use std::error::Error;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use btu_suite::activity::{Order, Performance, TcpReceive, Token};
 use btu_suite::record::{Outcome, Received, Report, TcpInfo};
@@ -25,8 +32,12 @@ use crate::sys::stream;
 const KIND: &str = "tcp-receive";
 const DOING: &str = "receive the stream";
 
-/// The clock is read once per so many bytes, and when the socket is empty.
+/// Messages of this size are timed one by one; of smaller ones, the first after so many bytes.
 const LOOK: u64 = 64 * 1024;
+
+/// A sleeping receiver is woken when so many bytes have arrived, and not later than after this time.
+const WAKE_BYTES: i32 = 32 * 1024;
+const WAKE_TIME: Duration = Duration::from_millis(10);
 
 /// A receiver that is connected, or listens, and has not yet told the sender to start.
 pub(crate) struct Receiver {
@@ -35,6 +46,7 @@ pub(crate) struct Receiver {
     buffer: Vec<u8>,
     payload: Payload,
     progress: Progress,
+    has_window: bool,
     deadline: Span,
 }
 
@@ -49,6 +61,7 @@ impl Receiver {
             progress: Progress::new(),
             seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline)?,
             token: part.token,
+            has_window: part.window.is_some(),
             deadline: order.deadline,
         })
     }
@@ -59,7 +72,12 @@ impl Receiver {
         let line = self.seat.meet(&self.token, &limit)?;
         line.write(&self.token, &limit, "start the sender")?;
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started);
-        flow.run(&mut self.buffer, &limit)?;
+        if flow.begin(&mut self.buffer, &limit)? {
+            if !self.has_window {
+                line.wake_at(WAKE_BYTES, WAKE_TIME)?;
+            }
+            flow.run(&mut self.buffer, &limit)?;
+        }
         let received = flow.account(line.info()?);
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Received(received) })
     }
@@ -86,6 +104,7 @@ struct Inflow<'a> {
     looked: u64,
     /// Bytes after which the clock is read and a sample compared although the socket is not empty.
     due: u64,
+    interval: u64,
     first_byte: Option<Span>,
     last_byte: Span,
     checked: u64,
@@ -103,6 +122,7 @@ impl<'a> Inflow<'a> {
             messages: 0,
             looked: 0,
             due: 0,
+            interval: LOOK,
             first_byte: None,
             last_byte: Span::ZERO,
             checked: 0,
@@ -111,26 +131,41 @@ impl<'a> Inflow<'a> {
         }
     }
 
-    /// Reads until the sender closes.
-    fn run(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<(), TrafficError> {
-        loop {
-            match stream::receive(self.line.socket(), buffer, libc::MSG_DONTWAIT) {
-                Ok(0) => break,
-                Ok(read) => self.take(&buffer[..read], limit)?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.look(limit)?;
-                    if !self.wait(buffer, limit)? {
-                        break;
-                    }
-                }
-                Err(error) => self.line.excuse(error, limit, DOING)?,
+    /// Waits for the first bytes; false when the sender closes without any.
+    fn begin(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<bool, TrafficError> {
+        while self.bytes == 0 {
+            if !self.wait(buffer, limit)? {
+                return Ok(false);
             }
         }
-        // No wait lies between the last bytes and the end, or their time was read before it.
+        Ok(true)
+    }
+
+    /// Reads until the sender closes.
+    fn run(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<(), TrafficError> {
+        if buffer.len() as u64 >= LOOK {
+            self.interval = 0;
+            while self.wait(buffer, limit)? {}
+        } else {
+            while self.drain(buffer, limit)? && self.wait(buffer, limit)? {}
+        }
+        // Where the last call was not timed, no wait lies between it and the end.
         self.look(limit)
     }
 
-    /// Waits for the next bytes; false when the sender has closed.
+    /// Reads what is there, and the clock when it was the last; false when the sender has closed.
+    fn drain(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<bool, TrafficError> {
+        loop {
+            match stream::receive(self.line.socket(), buffer, libc::MSG_DONTWAIT) {
+                Ok(0) => return Ok(false),
+                Ok(read) => self.take(&buffer[..read], limit)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return self.look(limit).map(|()| true),
+                Err(error) => self.line.excuse(error, limit, DOING)?,
+            }
+        }
+    }
+
+    /// Waits for the next bytes, for the time-out at most; false when the sender has closed.
     fn wait(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<bool, TrafficError> {
         match stream::receive(self.line.socket(), buffer, 0) {
             Ok(0) => return Ok(false),
@@ -147,7 +182,7 @@ impl<'a> Inflow<'a> {
         self.bytes += chunk.len() as u64;
         self.messages += 1;
         if self.bytes > self.due {
-            self.due = self.bytes + LOOK;
+            self.due = self.bytes + self.interval;
             self.sample(offset, chunk);
             self.look(limit)?;
         }
