@@ -29,10 +29,10 @@ pub(crate) struct Arguments {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    // Written here because a comment would have to mark the path as code, which the help would show.
-    #[arg(help = "Database of runs [default: $XDG_DATA_HOME/btu/runs.sqlite or ~/.local/share/btu/runs.sqlite]")]
-    #[arg(long, global = true, value_name = "FILE", env = "BTU_DATABASE")]
-    pub(crate) database: Option<PathBuf>,
+    // Given as text because a comment would have to mark the path as code, which the help would show.
+    #[arg(help = "Directory of the stored runs [default: $XDG_DATA_HOME/btu or ~/.local/share/btu]")]
+    #[arg(long, global = true, value_name = "DIR", env = "BTU_DATA")]
+    pub(crate) data: Option<PathBuf>,
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -140,7 +140,7 @@ pub(crate) struct Rate {
     /// Fetch from this FTP server instead of the embedded one: host:port or user:password@host:port/file
     #[arg(long, value_name = "SERVER")]
     pub(crate) ftp_server: Option<ExternalFtp>,
-    /// Directory on the disk to be exercised [default: beside the database]
+    /// Directory on the disk to be exercised [default: `scratch` beside the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// The most that may be written to the scratch directory at a time

@@ -70,10 +70,13 @@ fn usage(text: &str) -> Refusal {
     Refusal::Usage(text.to_owned())
 }
 
+/// The file of runs in its directory.
+const DATABASE: &str = "runs.sqlite";
+
 /// Opens the database of runs.
 pub(crate) fn store(common: &Common) -> Result<Store, Refusal> {
-    let path = match &common.database {
-        Some(path) => path.clone(),
+    let path = match &common.data {
+        Some(directory) => directory.join(DATABASE),
         None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
     };
     Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
@@ -109,12 +112,9 @@ pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathB
 /// The disk activity's source and copy, and the fetched file with room for a fast machine.
 fn scratch_needed(plan: &Plan) -> Bytes {
     let disk = if plan.loads.contains(&Load::Disk) { plan.disk_file * 2 } else { Bytes::ZERO };
-    let transfer = if plan.loads.contains(&Load::Transfer) { TRANSFER_ROOM } else { Bytes::ZERO };
+    let transfer = if plan.loads.contains(&Load::Transfer) { btu_load::FETCH_ROOM } else { Bytes::ZERO };
     disk + transfer
 }
-
-/// The fetched file is overwritten from the start when it reaches this size.
-const TRANSFER_ROOM: Bytes = Bytes::new(256 << 20);
 
 /// A path for this run's private directory of sockets, which nobody can guess and take. What dead runs left beside it
 /// is removed when the testbed is raised.

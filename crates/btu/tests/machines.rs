@@ -58,7 +58,7 @@ fn a_disk_that_fills_up_in_the_middle() {
     std::fs::create_dir(&disk).unwrap();
     let script = format!(
         "mount -t tmpfs -o size=600k none '{disk}'
-         export BTU_DATABASE='{disk}/runs.sqlite'
+         export BTU_DATA='{disk}'
          code=0; \"$BTU\" rate --load idle --quiet || code=$?
          echo; echo \"code $code\"; \"$BTU\" runs --json"
     );

@@ -11,14 +11,13 @@ use common::{path, text};
 /// Runs `btu` and returns its exit code and the one line it says.
 fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
     let directory = tempfile::tempdir().unwrap();
-    let database = path(directory.path(), "runs.sqlite");
-    refusal_with(arguments, &database)
+    refusal_with(arguments, &path(directory.path(), ""))
 }
 
-fn refusal_with(arguments: &[&str], database: &str) -> (Option<i32>, String) {
+fn refusal_with(arguments: &[&str], data: &str) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_btu"))
         .args(arguments)
-        .env("BTU_DATABASE", database)
+        .env("BTU_DATA", data)
         .stdin(Stdio::null())
         .output()
         .expect("btu runs");
@@ -79,7 +78,7 @@ fn a_directory_that_cannot_be_written() {
     // A file in the way stops the superuser too.
     fs::write(closed.join("btu"), "").unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
-    let (code, line) = refusal_with(&["rate"], &path(&closed, "btu/runs.sqlite"));
+    let (code, line) = refusal_with(&["rate"], &path(&closed, "btu"));
     assert_eq!(code, Some(3), "{line}");
     assert!(line.contains("closed/btu"), "{line}");
     assert_eq!(line.lines().count(), 1, "{line}");

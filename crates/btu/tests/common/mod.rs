@@ -58,7 +58,7 @@ impl Laboratory {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let (name, value) = self.mark.split_once('=').expect("the mark has a name");
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
-        command.args(arguments).env("BTU_DATABASE", self.database()).env(name, value);
+        command.args(arguments).env("BTU_DATA", self.directory.path()).env(name, value);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -182,7 +182,7 @@ fn unusable() -> Option<String> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let output = Command::new(env!("CARGO_BIN_EXE_btu"))
         .args(["rate", "--component", "SEND", "--message", "65536", "--load", "idle", "--quiet", "--json"])
-        .env("BTU_DATABASE", directory.path().join("probe.sqlite"))
+        .env("BTU_DATA", directory.path())
         .output()
         .expect("btu runs");
     (output.status.code() == Some(3)).then(|| text(&output.stderr))
