@@ -11,6 +11,7 @@ use std::thread;
 
 use btu_testbed::offload::set_offloads;
 use btu_testbed::wire::{self, WireClient, WirePlan};
+use btu_units::Span;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns, unshare};
 use rtnetlink::packet_route::link::{InfoData, InfoVeth};
@@ -144,6 +145,13 @@ impl Wire {
     pub(crate) fn let_go(mut self) -> std::process::ExitStatus {
         drop(self.lifeline.take());
         self.process.wait().unwrap()
+    }
+
+    /// The processor time it has used (proc(5), `schedstat`).
+    #[allow(dead_code)] // the tests' lab is also the lab of an example, which asks
+    pub(crate) fn cpu_time(&self) -> Span {
+        let text = std::fs::read_to_string(format!("/proc/{}/schedstat", self.process.id())).unwrap();
+        Span::from_nanoseconds(text.split(' ').next().unwrap().parse().unwrap())
     }
 
     /// Tells it to stop and says how it ended.
