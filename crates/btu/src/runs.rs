@@ -56,7 +56,8 @@ pub(crate) fn print_result(store: &Store, run: RunId, common: &Common) -> anyhow
 fn print_cells(store: &Store, run: RunId, common: &Common) -> anyhow::Result<()> {
     let cells = store.cells(run)?;
     if common.json {
-        return print_json(&cells);
+        // On one line: spread out, the samples of a run would be a hundred megabytes.
+        return print(&serde_json::to_string(&cells)?);
     }
     let text: Vec<String> = cells.iter().map(cell_line).collect();
     print(&text.join("\n"))
