@@ -68,8 +68,9 @@ fn cell_line(cell: &CellRecord) -> String {
         format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration)
     });
     let host = cell.host.as_ref().map_or_else(String::new, |host| format!("  host {}", host.duration));
-    let faults = cell.faults.iter().map(|fault| format!("\n      INVALID: {fault}")).collect::<String>();
-    format!("{:>2} {:<34} {network}{host}{faults}", cell.block + 1, cell.row.to_string())
+    let line = format!("{:>2} {:<34} {network}{host}", cell.block + 1, cell.row.to_string());
+    let faults = cell.faults.iter().map(|fault| format!("      INVALID: {fault}"));
+    std::iter::once(line).chain(faults).collect::<Vec<_>>().join("\n")
 }
 
 fn verdict(store: &Store, row: &RunRow) -> anyhow::Result<Verdict> {

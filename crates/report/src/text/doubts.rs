@@ -33,7 +33,7 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
         let title = page.paint.doubt(warning.cause.title());
         let seen = wrap(&warning.seen, width - 4, 0).into_iter().map(|line| format!("    {line}"));
         // The verdict does not know what the run is called.
-        let advice = warning.advice.replace("btu show RUN", &format!("btu show {}", page.run.id));
+        let advice = warning.advice.replace("RUN", &page.run.id);
         let advice = wrap(&format!("try: {advice}"), width - 4, 5);
         let advice = advice.into_iter().map(|line| format!("    {line}"));
         std::iter::once(format!("  {title}")).chain(seen).chain(advice).collect::<Vec<_>>()
