@@ -11,10 +11,10 @@ use crate::case::Case;
 #[command(version)]
 pub(crate) struct Args {
     /// Blocks; each measures every tool of every case once, in random order
-    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(7..=1000))]
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(7..=1000))]
     pub(crate) blocks: u32,
     /// Seconds that each tool moves data in each block
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=60))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) seconds: u32,
     /// Seed of the order, to repeat a run; random when absent
     #[arg(long)]

@@ -13,7 +13,7 @@ use crate::compare::Verdict;
 use crate::lab::{self, Lab};
 use crate::report::{Circumstances, Comparison};
 use crate::tools::{self, Bench, Outcome, WorkerCommand};
-use crate::{order, report};
+use crate::{order, quiet, report};
 
 /// One run of one tool.
 #[derive(Debug, serde::Serialize)]
@@ -23,6 +23,8 @@ pub(crate) struct Sample {
     pub(crate) position: usize,
     pub(crate) case: Case,
     pub(crate) tool: Tool,
+    /// Share of the machine's time that others took just before.
+    pub(crate) busy_before: f64,
     pub(crate) outcome: Outcome,
 }
 
@@ -62,8 +64,9 @@ fn measure(bench: &Bench<'_>, cases: &[Case], blocks: u32) -> Result<Vec<Sample>
         eprintln!("block {} of {blocks}", block + 1);
         for (position, (case, tool)) in order::block(cases, &mut random).into_iter().enumerate() {
             let failed = || format!("{} with {} in block {}", case.title(), tool.name(), block + 1);
+            let busy_before = quiet::wait()?;
             let outcome = bench.run(case, tool).with_context(failed)?;
-            samples.push(Sample { block, position, case, tool, outcome });
+            samples.push(Sample { block, position, case, tool, busy_before, outcome });
         }
     }
     Ok(samples)

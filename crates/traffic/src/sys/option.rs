@@ -36,19 +36,15 @@ pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
 
 /// Sets the largest window this end will offer (`TCP_WINDOW_CLAMP`).
 pub(crate) fn clamp_window(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
-    set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
-}
-
-/// Sets how much must have arrived before a sleeping receiver is woken (`SO_RCVLOWAT`).
-pub(crate) fn wake_at(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
-    set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
-}
-
-/// Sets an option that is a C `int`.
-fn set(socket: &impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
-    let length = size_of::<i32>() as libc::socklen_t;
     // SAFETY: the pointer is to a live i32 and the length is its size; the descriptor is borrowed and therefore open.
-    let result =
-        unsafe { libc::setsockopt(socket.as_fd().as_raw_fd(), level, name, std::ptr::from_ref(&value).cast(), length) };
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_WINDOW_CLAMP,
+            std::ptr::from_ref(&bytes).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use btu_suite::activity::Token;
 use btu_suite::record::TcpInfo;
 use btu_units::{Bytes, Span};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::info;
@@ -19,6 +21,9 @@ use crate::sys::{option, stream};
 /// Longest wait for a connection to be made. A lost SYN is repeated after 1, 3 and 7 s (RFC 6298 with an
 /// initial time-out of 1 s), so three losses in a row are borne.
 const PATIENCE: Span = Span::from_seconds(10);
+
+/// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
+const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 
 /// Socket options that must stand before the connection is made.
 #[derive(Default)]
@@ -123,10 +128,13 @@ impl Line {
         self.stream.set_write_timeout(Some(longest)).map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
     }
 
-    /// Lets a sleeping receiver be woken when `bytes` have arrived, when the peer closes, or after `longest`.
-    pub(crate) fn wake_at(&self, bytes: i32, longest: Duration) -> Result<(), TrafficError> {
-        option::wake_at(&self.stream, bytes).map_err(TrafficError::socket("set SO_RCVLOWAT", self.peer))?;
-        self.stream.set_read_timeout(Some(longest)).map_err(TrafficError::socket("set SO_RCVTIMEO", self.peer))
+    /// Sleeps for `span`, whatever arrives, unless the peer ends its half of the connection.
+    pub(crate) fn rest(&self, span: Duration) -> Result<(), TrafficError> {
+        let mut end = [PollFd::new(self.socket(), PEER_ENDED)];
+        match ppoll(&mut end, Some(span.into()), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(TrafficError::socket("poll", self.peer)(io::Error::from(error))),
+        }
     }
 
     /// Ends the outgoing half.

@@ -1,14 +1,14 @@
 //! The receiving half of a bulk TCP stream: its clock makes the rate.
 //!
-//! One `recv` per message. Where messages are 64 KiB or more the clock is read after each. Where they are smaller it is
-//! read when the first bytes come, then once per 64 KiB, and whenever the socket has run empty, so that the time of the
-//! last byte is exact although most calls are not timed; that the socket is empty is learnt from a call that does not
-//! wait, and the one after it does. A sample of the payload is compared when the clock is read.
+//! One `recv` per message. The clock is read and a sample of the payload compared when the first bytes come, then
+//! once per 64 KiB; the clock also whenever the socket has run empty, so that the time of the last byte is exact
+//! although most calls are not timed. That the socket is empty is learnt from a call that does not wait.
 //!
-//! A receiver that is woken for each segment loses most of its time falling asleep and waking up. After the first bytes
-//! this one asks (`SO_RCVLOWAT`) to be woken for 32 KiB, half of the window Linux offers at first, or after 10 ms, or
-//! when the stream ends; it then reads message by message until nothing is left. With a window that was asked for,
-//! it is woken for every byte, so that the window opens as soon as it can.
+//! A receiver that is woken for every segment makes both ends slow: the sender's processor has to wake it each time, and
+//! the acknowledgements it causes keep segments small and the sender's pacing timer busy. So this one reads in batches,
+//! as programs do that have other work too: when it has read everything it rests ([`rest`]) unless the
+//! stream ends meanwhile, and only then waits for more. With a window that was asked for it does not rest, so that the
+//! window opens as soon as it can.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -32,12 +32,14 @@ use crate::sys::stream;
 const KIND: &str = "tcp-receive";
 const DOING: &str = "receive the stream";
 
-/// Messages of this size are timed one by one; of smaller ones, the first after so many bytes.
+/// The clock is read once per so many bytes, and when the socket is empty.
 const LOOK: u64 = 64 * 1024;
 
-/// A sleeping receiver is woken when so many bytes have arrived, and not later than after this time.
-const WAKE_BYTES: i32 = 32 * 1024;
-const WAKE_TIME: Duration = Duration::from_millis(10);
+/// How long to rest after everything has been read: the smaller the messages, the more of them are worth a batch. 1 ms
+/// at 4 KB, at most 4 ms, at least 0.1 ms; what can arrive meanwhile is less than the window soon is.
+fn rest(message: usize) -> Duration {
+    Duration::from_micros((4_000_000 / message.max(1) as u64).clamp(100, 4000))
+}
 
 /// A receiver that is connected, or listens, and has not yet told the sender to start.
 pub(crate) struct Receiver {
@@ -46,7 +48,7 @@ pub(crate) struct Receiver {
     buffer: Vec<u8>,
     payload: Payload,
     progress: Progress,
-    has_window: bool,
+    rest: Option<Duration>,
     deadline: Span,
 }
 
@@ -61,7 +63,7 @@ impl Receiver {
             progress: Progress::new(),
             seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline)?,
             token: part.token,
-            has_window: part.window.is_some(),
+            rest: part.window.is_none().then(|| rest(message)),
             deadline: order.deadline,
         })
     }
@@ -72,12 +74,7 @@ impl Receiver {
         let line = self.seat.meet(&self.token, &limit)?;
         line.write(&self.token, &limit, "start the sender")?;
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started);
-        if flow.begin(&mut self.buffer, &limit)? {
-            if !self.has_window {
-                line.wake_at(WAKE_BYTES, WAKE_TIME)?;
-            }
-            flow.run(&mut self.buffer, &limit)?;
-        }
+        flow.run(&mut self.buffer, self.rest, &limit)?;
         let received = flow.account(line.info()?);
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Received(received) })
     }
@@ -104,7 +101,6 @@ struct Inflow<'a> {
     looked: u64,
     /// Bytes after which the clock is read and a sample compared although the socket is not empty.
     due: u64,
-    interval: u64,
     first_byte: Option<Span>,
     last_byte: Span,
     checked: u64,
@@ -122,7 +118,6 @@ impl<'a> Inflow<'a> {
             messages: 0,
             looked: 0,
             due: 0,
-            interval: LOOK,
             first_byte: None,
             last_byte: Span::ZERO,
             checked: 0,
@@ -131,23 +126,12 @@ impl<'a> Inflow<'a> {
         }
     }
 
-    /// Waits for the first bytes; false when the sender closes without any.
-    fn begin(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<bool, TrafficError> {
-        while self.bytes == 0 {
-            if !self.wait(buffer, limit)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// Reads until the sender closes.
-    fn run(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<(), TrafficError> {
-        if buffer.len() as u64 >= LOOK {
-            self.interval = 0;
-            while self.wait(buffer, limit)? {}
-        } else {
-            while self.drain(buffer, limit)? && self.wait(buffer, limit)? {}
+    fn run(&mut self, buffer: &mut [u8], rest: Option<Duration>, limit: &Limit<'_>) -> Result<(), TrafficError> {
+        while self.wait(buffer, limit)? && self.drain(buffer, limit)? {
+            if let Some(rest) = rest.filter(|_| self.bytes > 0) {
+                self.line.rest(rest)?;
+            }
         }
         // Where the last call was not timed, no wait lies between it and the end.
         self.look(limit)
@@ -182,7 +166,7 @@ impl<'a> Inflow<'a> {
         self.bytes += chunk.len() as u64;
         self.messages += 1;
         if self.bytes > self.due {
-            self.due = self.bytes + self.interval;
+            self.due = self.bytes + LOOK;
             self.sample(offset, chunk);
             self.look(limit)?;
         }
