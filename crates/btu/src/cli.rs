@@ -119,6 +119,12 @@ pub(crate) struct Rate {
     /// Loss of the emulated path in each direction, such as 1% or 0.01
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) loss: f64,
+    /// Share of frames that the emulated path delivers twice
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
+    pub(crate) duplicate: f64,
+    /// Share of frames that the emulated path holds back until later ones have overtaken them
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
+    pub(crate) reorder: f64,
     /// Fixed volume of each network activity, shared by its connections, instead of a calibrated one
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) volume: Option<Bytes>,

@@ -26,10 +26,12 @@ const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
 
 /// The network that the options draw.
 pub(crate) fn network(rate: &Rate) -> Result<Network, Refusal> {
-    let impaired = rate.delay > Span::ZERO || rate.loss > 0.0;
+    let impaired = rate.delay > Span::ZERO || rate.loss + rate.duplicate + rate.reorder > 0.0;
     if rate.network == "veth" {
         return if impaired {
-            Err(usage("--delay and --loss need an emulated path, for example --network '100 Mb/s'"))
+            Err(usage(
+                "--delay, --loss, --duplicate and --reorder need an emulated path, for example --network '100 Mb/s'",
+            ))
         } else {
             Ok(Network::Veth)
         };
@@ -46,7 +48,8 @@ pub(crate) fn network(rate: &Rate) -> Result<Network, Refusal> {
     if rate.delay > LONGEST_DELAY {
         return Err(Refusal::Usage(format!("--delay {} is too long: at most {LONGEST_DELAY}", rate.delay)));
     }
-    Ok(Network::Path(Emulated { rate: line, delay: rate.delay, loss: rate.loss, duplicate: 0.0, reorder: 0.0 }))
+    let Rate { delay, loss, duplicate, reorder, .. } = *rate;
+    Ok(Network::Path(Emulated { rate: line, delay, loss, duplicate, reorder }))
 }
 
 /// Refuses sizes that cannot be meant.

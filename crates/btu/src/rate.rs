@@ -114,8 +114,10 @@ pub(crate) fn network_name(network: &Network) -> String {
         Network::Path(path) => {
             let rate = path.rate.to_string();
             let delay = (path.delay > Span::ZERO).then(|| format!("delay {}", path.delay));
-            let loss = (path.loss > 0.0).then(|| format!("loss {} %", path.loss * 100.0));
-            [Some(rate), delay, loss].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            let shares = [("loss", path.loss), ("duplicates", path.duplicate), ("reordered", path.reorder)];
+            let shares = shares.into_iter().filter(|(_, share)| *share > 0.0);
+            let shares = shares.map(|(what, share)| format!("{what} {} %", share * 100.0));
+            std::iter::once(rate).chain(delay).chain(shares).collect::<Vec<_>>().join(", ")
         }
     }
 }

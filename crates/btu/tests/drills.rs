@@ -67,6 +67,26 @@ fn the_coordinator_is_killed() {
     assert_resumes(&laboratory, "interrupted");
 }
 
+/// Killed while namespaces are made, while the network is checked, while work is calibrated: nothing is left, and the
+/// run, if there is one yet, can be finished.
+#[test]
+fn the_coordinator_is_killed_before_the_first_cell() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    for milliseconds in [20, 80, 200, 400, 800] {
+        let all: Vec<&str> = ["rate"].iter().chain(RUN).copied().collect();
+        let child = laboratory.command(&all).spawn().expect("btu starts");
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        send(child.id().cast_signed(), Signal::SIGKILL);
+        finish(child);
+        laboratory.assert_down();
+    }
+    let output = laboratory.rate(&["--resume", "latest", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(laboratory.stored_cells() >= LEAST_CELLS);
+    laboratory.assert_down();
+    laboratory.assert_swept();
+}
+
 /// Kills the process whose command line holds `part`; the run ends with a word about it.
 fn kill_part(part: &str, word: &str) {
     let Some(laboratory) = Laboratory::open() else { return };

@@ -66,6 +66,24 @@ fn find_number(value: &serde_json::Value, key: &str) -> Option<f64> {
     }
 }
 
+/// Duplicates and frames out of order, counted by the receiver as the path was asked to make them.
+#[test]
+fn duplicates_and_reordering_are_counted_right() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let arguments = ["rate", "--network", "100 Mb/s", "--component", "UDP", "--load", "idle", "--seed", "1995"];
+    for (option, counter, share) in [("--duplicate", "duplicates", 0.05), ("--reorder", "reordered", 0.05)] {
+        let result = laboratory.json(&[&arguments[..], &[option, "5%", "--quiet"]].concat());
+        let row = &result["result"]["udp"][0];
+        let sent = find_number(&row["lost"], "trials").unwrap_or_else(|| panic!("no trials in {row}"));
+        let seen = row[counter].as_f64().unwrap_or_else(|| panic!("no {counter} in {row}"));
+        assert_eq!(find_number(&row["lost"], "events"), Some(0.0), "nothing is lost: {row}");
+        // Four standard deviations; a frame held back at the very end has no later one to overtake it.
+        let deviation = (sent * share * (1.0 - share)).sqrt();
+        assert!((seen - sent * share).abs() <= 4.0 * deviation + 1.0, "{seen} of {sent} {counter}: {row}");
+    }
+    laboratory.assert_down();
+}
+
 /// One, five and twenty per cent of loss, counted at the receiver, within binomial bounds.
 #[test]
 fn loss_is_as_asked() {
