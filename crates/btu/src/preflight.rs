@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use btu_store::Store;
@@ -84,6 +86,17 @@ pub(crate) fn store(common: &Common) -> Result<Store, Refusal> {
     };
     Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
 }
+
+/// Whether the external FTP server, if one is asked for, takes connections.
+pub(crate) fn ftp_server(rate: &Rate) -> Result<(), Refusal> {
+    let Some(external) = &rate.ftp_server else { return Ok(()) };
+    TcpStream::connect_timeout(&external.server, FTP_PATIENCE).map(drop).map_err(|error| {
+        Refusal::Machine(format!("connecting to the FTP server {}: {error}; is it running?", external.server))
+    })
+}
+
+/// How long an external FTP server may take to accept a connection.
+const FTP_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether namespaces can be had, with what it takes.
 pub(crate) fn namespaces(executable: &Path) -> Result<(), Refusal> {

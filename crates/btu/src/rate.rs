@@ -17,6 +17,7 @@ use crate::{preflight, runs};
 /// Runs the benchmark.
 pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     preflight::sizes(rate)?;
+    preflight::ftp_server(rate)?;
     let network = preflight::network(rate)?;
     let mut store = preflight::store(common)?;
     let resumed = rate.resume.as_deref().map(|run| stored_plan(&store, run)).transpose()?;
