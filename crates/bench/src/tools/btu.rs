@@ -150,8 +150,9 @@ impl Worker {
             Word::Done(report) => *report,
             word => bail!("a worker said {word:?} instead of done"),
         };
-        drop(self.orders);
+        // Its orders stay open until it has ended: a worker whose agent is gone does not end in order.
         let status = self.child.wait().context("wait for a worker")?;
+        drop(self.orders);
         anyhow::ensure!(status.success(), "a worker ended with {status}");
         Ok(report)
     }
