@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use btu_suite::record::CpuTime;
 use btu_units::{Span, Time};
+use nix::sys::prctl::{get_timerslack, set_timerslack};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
@@ -75,6 +76,26 @@ impl<'a> Limit<'a> {
             return Err(TrafficError::Stopped { doing, object });
         }
         self.check_time(now, doing, object)
+    }
+}
+
+/// Precise timers for this thread as long as it lives: the kernel may not put wake-ups together.
+pub(crate) struct PreciseTimers(Option<libc::c_ulong>);
+
+impl PreciseTimers {
+    /// Sets the thread's timer slack to 1 ns; where that is refused, pauses are only less exact.
+    pub(crate) fn hold() -> Self {
+        let before = get_timerslack().ok().and_then(|slack| slack.try_into().ok());
+        Self(set_timerslack(1).ok().and(before))
+    }
+}
+
+impl Drop for PreciseTimers {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            // It was this thread's own value a moment ago.
+            set_timerslack(before).ok();
+        }
     }
 }
 

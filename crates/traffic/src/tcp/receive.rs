@@ -22,7 +22,7 @@ use btu_units::{Bytes, Span, Time};
 
 use super::door::Seat;
 use super::line::{Line, Manner};
-use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::progress::Progress;
@@ -128,6 +128,7 @@ impl<'a> Inflow<'a> {
 
     /// Reads until the sender closes.
     fn run(&mut self, buffer: &mut [u8], rest: Option<Duration>, limit: &Limit<'_>) -> Result<(), TrafficError> {
+        let _timers = PreciseTimers::hold();
         while self.wait(buffer, limit)? && self.drain(buffer, limit)? {
             if let Some(rest) = rest.filter(|_| self.bytes > 0) {
                 self.line.rest(rest)?;

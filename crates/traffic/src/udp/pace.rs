@@ -1,7 +1,6 @@
 //! An absolute schedule, and how to wait for its next point: sleep until shortly before, then spin.
 
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
-use nix::sys::prctl::{get_timerslack, set_timerslack};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 
 use crate::clock::now;
@@ -55,29 +54,10 @@ fn sleep_until(time: Time) {
     clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &duration.into()).ok();
 }
 
-/// Precise timers for this thread as long as it lives: the kernel may not put wake-ups together.
-pub(crate) struct PreciseTimers(Option<libc::c_ulong>);
-
-impl PreciseTimers {
-    /// Sets the thread's timer slack to 1 ns; where that is refused, pacing is only less exact, which shows in the lateness.
-    pub(crate) fn hold() -> Self {
-        let before = get_timerslack().ok().and_then(|slack| slack.try_into().ok());
-        Self(set_timerslack(1).ok().and(before))
-    }
-}
-
-impl Drop for PreciseTimers {
-    fn drop(&mut self) {
-        if let Some(before) = self.0 {
-            // It was this thread's own value a moment ago.
-            set_timerslack(before).ok();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::PreciseTimers;
     use proptest::prelude::*;
 
     proptest! {

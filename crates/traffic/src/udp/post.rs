@@ -17,7 +17,7 @@ use socket2::SockRef;
 use super::header::{HEADER, Header, Kind};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
-use crate::sys::option;
+use crate::sys::{option, stream};
 
 /// Between two greetings, and two farewells.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -162,12 +162,12 @@ impl Exchange {
 
     /// Sends one datagram.
     pub(crate) fn send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.socket.send(datagram)
+        stream::send(self.socket(), datagram)
     }
 
     /// Receives one datagram; longer ones than `room` are cut.
     pub(crate) fn receive(&self, room: &mut [u8]) -> io::Result<usize> {
-        self.socket.recv(room)
+        stream::receive(self.socket(), room, 0)
     }
 
     /// The header and payload of a datagram of this flow.

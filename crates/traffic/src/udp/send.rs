@@ -11,9 +11,9 @@ use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use super::header::{HEADER, Header, Kind};
-use super::pace::{PreciseTimers, Schedule, wait_until};
+use super::pace::{Schedule, wait_until};
 use super::post::{Exchange, Post, is_pause};
-use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::size;
