@@ -128,6 +128,18 @@ impl Line {
         self.stream.set_write_timeout(Some(longest)).map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
     }
 
+    /// Takes the time-outs away; someone else must then bound what is done.
+    pub(crate) fn wait_as_long_as_it_takes(&self) -> Result<(), TrafficError> {
+        let set = self.stream.set_read_timeout(None).and_then(|()| self.stream.set_write_timeout(None));
+        set.map_err(TrafficError::socket("take the time-outs away", self.peer))
+    }
+
+    /// Ends the connection in both directions: whoever waits on it is woken.
+    pub(crate) fn end(&self) {
+        // The only failure there can be is that the connection has already ended.
+        self.stream.shutdown(std::net::Shutdown::Both).ok();
+    }
+
     /// Sleeps for `span`, whatever arrives, unless the peer ends its half of the connection.
     pub(crate) fn rest(&self, span: Duration) -> Result<(), TrafficError> {
         let mut end = [PollFd::new(self.socket(), PEER_ENDED)];

@@ -7,3 +7,4 @@ pub(crate) mod receive;
 pub(crate) mod request;
 pub(crate) mod respond;
 pub(crate) mod send;
+mod watch;

@@ -10,6 +10,7 @@ use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::line::{Line, Manner};
+use super::watch::watched;
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
@@ -44,24 +45,40 @@ impl Requester {
         })
     }
 
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let end = started + self.duration;
+        let mut user =
+            User { line: &self.line, request: self.request, answer: self.answer, round_trip: self.round_trip };
+        let (requests, wrong) = watched(&self.line, &limit, ASK, || user.ask_until(end, &limit))?;
+        let answers = requests - wrong;
+        let requested = Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip };
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Requested(requested) })
+    }
+}
+
+/// One user, who asks, waits, and asks again.
+struct User<'a> {
+    line: &'a Line,
+    request: Vec<u8>,
+    answer: Vec<u8>,
+    round_trip: Histogram,
+}
+
+impl User<'_> {
+    /// Asks until `end`; returns how many requests there were, and how many answers were wrong.
+    fn ask_until(&mut self, end: Time, limit: &Limit<'_>) -> Result<(u64, u64), TrafficError> {
         let (mut requests, mut wrong) = (0, 0);
         loop {
             let asked = now();
             if asked >= end || limit.stopped() {
-                break;
+                return Ok((requests, wrong));
             }
-            limit.check_time(asked, ASK, self.line.peer())?;
-            let is_right = self.ask(requests, asked, &limit)?;
+            let is_right = self.ask(requests, asked, limit)?;
             requests += 1;
             wrong += u64::from(!is_right);
         }
-        let answers = requests - wrong;
-        let requested = Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: self.round_trip };
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Requested(requested) })
     }
 
     /// One round trip from `asked` on; false when the answer is not the request's echo.

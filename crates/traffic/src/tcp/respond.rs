@@ -10,11 +10,13 @@ use btu_units::Span;
 
 use super::door::Door;
 use super::line::{Line, Manner};
+use super::watch::watched;
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::size;
 
 const KIND: &str = "respond over TCP";
+const DOING: &str = "answer requests";
 
 /// A responder that listens.
 pub(crate) struct Responder {
@@ -36,10 +38,9 @@ impl Responder {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let mut answers = 0;
-        let served = self
-            .door
-            .admit(&self.token, &limit)
-            .and_then(|line| answer_all(&line, &mut self.message, &mut answers, &limit));
+        let served = self.door.admit(&self.token, &limit).and_then(|line| {
+            watched(&line, &limit, DOING, || answer_all(&line, &mut self.message, &mut answers, &limit))
+        });
         match served {
             // To be stopped is how a server ends in order.
             Ok(()) | Err(TrafficError::Stopped { .. }) => {}
@@ -50,12 +51,9 @@ impl Responder {
 }
 
 fn answer_all(line: &Line, message: &mut [u8], answers: &mut u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
-    while line.read_exactly(message, limit, "wait for a request")? {
-        line.write(message, limit, "answer a request")?;
+    while line.read_exactly(message, limit, DOING)? {
+        line.write(message, limit, DOING)?;
         *answers += 1;
-        if answers.is_multiple_of(1024) {
-            limit.check(now(), "answer requests", line.peer())?;
-        }
     }
     Ok(())
 }

@@ -176,6 +176,24 @@ fn a_responder_bears_half_a_request() {
 }
 
 #[test]
+fn an_exchange_that_stalls_ends_at_its_deadline_on_both_sides() {
+    let to_address = |meeting| match meeting {
+        Meeting::Connect(to) => {
+            let (message, duration) = (Bytes::new(100), Span::from_seconds(9));
+            Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration })
+        }
+        Meeting::Listen(_) => panic!("requesters connect"),
+    };
+    let error = against(to_address, |_stream| thread::sleep(Duration::from_millis(600)));
+    assert!(error.contains("deadline"), "{error}");
+    let responder = prepare(&hasty(responds(Transport::Tcp)));
+    let mut stream = TcpStream::connect(responder.endpoint().unwrap()).unwrap();
+    stream.write_all(&TOKEN).unwrap();
+    let error = responder.perform(&NEVER).expect_err("no request comes").to_string();
+    assert!(error.contains("deadline"), "{error}");
+}
+
+#[test]
 fn a_requester_counts_wrong_answers_and_names_who_hung_up() {
     let requests = |to| {
         let duration = Span::from_milliseconds(50);

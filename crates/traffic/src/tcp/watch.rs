@@ -1,0 +1,42 @@
+//! Bounds an exchange in time without a time-out on each call: arming and cancelling a timer twice per round trip is
+//! what the exchange itself would be seen to cost. A thread that looks at the clock now and then ends the connection.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::line::Line;
+use crate::clock::{Limit, TICK, now};
+use crate::error::TrafficError;
+
+/// Does `work`, whose calls on `line` wait as long as it takes, and ends the connection under it once the limit is
+/// reached; then the limit's error is the result.
+pub(crate) fn watched<T>(
+    line: &Line,
+    limit: &Limit<'_>,
+    doing: &'static str,
+    work: impl FnOnce() -> Result<T, TrafficError>,
+) -> Result<T, TrafficError> {
+    line.wait_as_long_as_it_takes()?;
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| watch(line, limit, doing, &is_done));
+        let result = work();
+        is_done.store(true, Ordering::Relaxed);
+        watch.thread().unpark();
+        // The watch has nothing in it that panics.
+        let verdict = watch.join().unwrap_or(Ok(()));
+        verdict.and(result)
+    })
+}
+
+/// Looks at the limit once per tick until the work is done.
+fn watch(line: &Line, limit: &Limit<'_>, doing: &'static str, is_done: &AtomicBool) -> Result<(), TrafficError> {
+    while !is_done.load(Ordering::Relaxed) {
+        if let Err(error) = limit.check(now(), doing, line.peer()) {
+            line.end();
+            return Err(error);
+        }
+        thread::park_timeout(TICK);
+    }
+    Ok(())
+}
