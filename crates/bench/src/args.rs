@@ -22,9 +22,12 @@ pub(crate) struct Args {
     /// Only these cases
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) case: Vec<Case>,
-    /// Leave the processors' idle states as they are (else they are held off through `/dev/cpu_dma_latency` if allowed)
+    /// Keep the processors from sleeping, through `/dev/cpu_dma_latency` (root)
     #[arg(long)]
-    pub(crate) idle_states: bool,
+    pub(crate) awake: bool,
+    /// Congestion control for all tools alike; the system's own when absent
+    #[arg(long)]
+    pub(crate) congestion_control: Option<String>,
     /// Exit with 1 when a stated bound is missed
     #[arg(long)]
     pub(crate) check: bool,

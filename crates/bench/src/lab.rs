@@ -16,6 +16,8 @@ pub(crate) const NEAR: &str = "198.18.0.1";
 /// The far end, where servers and receivers are.
 pub(crate) const FAR: &str = "198.18.0.2";
 
+const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+
 /// The far namespace, held by a process that lives as long as this value. The near one is this process's own.
 pub(crate) struct Lab {
     holder: Child,
@@ -36,14 +38,14 @@ pub(crate) fn enter() -> Result<ExitCode> {
 
 impl Lab {
     /// Raises the far namespace and the veth pair.
-    pub(crate) fn raise(hold_awake: bool) -> Result<Self> {
+    pub(crate) fn raise(hold_awake: bool, congestion_control: Option<&str>) -> Result<Self> {
         let holder = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "unshare", "--net", "cat"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
             .context("make the far namespace with unshare (util-linux)")?;
-        let lab = Self { holder, awake: hold_awake.then(stay_awake).flatten() };
+        let lab = Self { holder, awake: hold_awake.then(stay_awake).transpose()? };
         lab.wait_for_far()?;
         let far = lab.far();
         for (namespace, words) in [
@@ -54,6 +56,12 @@ impl Lab {
             (Some(far), "link set far up".to_owned()),
         ] {
             leash::run(leash::command(namespace, "ip").args(words.split(' ')))?;
+        }
+        if let Some(name) = congestion_control {
+            for namespace in [None, Some(far)] {
+                let setting = format!("{CONGESTION_CONTROL}={name}");
+                leash::run(leash::command(namespace, "sysctl").args(["-w", &setting]))?;
+            }
         }
         lab.wait_for_path()?;
         Ok(lab)
@@ -110,9 +118,11 @@ fn within_five_seconds<T>(failure: &str, mut attempt: impl FnMut() -> Option<T>)
     bail!("{failure} within five seconds")
 }
 
-/// Holds `/dev/cpu_dma_latency` at 0 where that is allowed.
-fn stay_awake() -> Option<File> {
-    let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
-    file.write_all(&0i32.to_ne_bytes()).ok()?;
-    Some(file)
+/// Holds `/dev/cpu_dma_latency` at 0.
+fn stay_awake() -> Result<File> {
+    let held = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").and_then(|mut file| {
+        file.write_all(&0i32.to_ne_bytes())?;
+        Ok(file)
+    });
+    held.context("hold /dev/cpu_dma_latency at 0: --awake needs root")
 }

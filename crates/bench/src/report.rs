@@ -23,28 +23,36 @@ pub(crate) struct Circumstances {
     pinning: &'static str,
     idle_states: &'static str,
     network: &'static str,
+    congestion_control: String,
     btu: String,
     tools: Vec<String>,
 }
 
 impl Circumstances {
     pub(crate) fn read(args: &Args, seed: u64, tools: Vec<String>, btu: String, is_held_awake: bool) -> Result<Self> {
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").context("read the kernel's release")?;
         let idle_states =
             if is_held_awake { "held off through /dev/cpu_dma_latency = 0" } else { "as the system has them" };
         Ok(Self {
             seed,
             blocks: args.blocks,
             seconds: args.seconds,
-            kernel: kernel.trim().to_owned(),
+            kernel: setting("kernel/osrelease")?,
             processors: std::thread::available_parallelism().context("count the processors")?.get(),
             pinning: "none",
             idle_states,
             network: "one veth pair, default offloads and MTU",
+            congestion_control: setting("net/ipv4/tcp_congestion_control")?,
             btu,
             tools,
         })
     }
+}
+
+/// One of the kernel's settings, in this namespace where it has namespaces.
+fn setting(name: &str) -> Result<String> {
+    let text =
+        std::fs::read_to_string(format!("/proc/sys/{name}")).with_context(|| format!("read /proc/sys/{name}"))?;
+    Ok(text.trim().to_owned())
 }
 
 impl fmt::Display for Circumstances {
@@ -52,6 +60,7 @@ impl fmt::Display for Circumstances {
         writeln!(f, "seed {}, {} blocks of {} s per tool", self.seed, self.blocks, self.seconds)?;
         writeln!(f, "Linux {}, {} processors; pinning: {}", self.kernel, self.processors, self.pinning)?;
         writeln!(f, "idle states: {}; network: {}", self.idle_states, self.network)?;
+        writeln!(f, "congestion control: {} for every tool", self.congestion_control)?;
         writeln!(f, "btu side: {}; against: {}", self.btu, self.tools.join(", "))
     }
 }

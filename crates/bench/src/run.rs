@@ -39,7 +39,7 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     let versions = tools::ensure_present(&cases)?;
     let worker = WorkerCommand::find(args.btu.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
-    let lab = Lab::raise(!args.idle_states)?;
+    let lab = Lab::raise(args.awake, args.congestion_control.as_deref())?;
     let circumstances = Circumstances::read(args, seed, versions, worker.describe(), lab.is_held_awake())?;
     print!("{circumstances}");
     let bench = Bench { lab: &lab, worker: &worker, seconds: args.seconds, seed };

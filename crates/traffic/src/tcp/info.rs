@@ -4,7 +4,9 @@ use std::io;
 use std::os::fd::AsFd;
 
 use btu_suite::record::TcpInfo;
+use btu_units::Span;
 
+use super::rest::Path;
 use crate::sys::option;
 
 /// More than any kernel's `struct tcp_info` (280 bytes in Linux 6.18).
@@ -20,6 +22,14 @@ pub(crate) fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
 pub(crate) fn is_acknowledged(socket: &impl AsFd) -> io::Result<bool> {
     let mut buffer = [0; ROOM];
     option::tcp_info(socket, &mut buffer).map(|raw| half(raw, 24) == 0 && half(raw, 144) == 0)
+}
+
+/// What a receiver's rests depend on; the window is told since Linux 6.2.
+pub(crate) fn path(socket: &impl AsFd) -> io::Result<Path> {
+    let mut buffer = [0; ROOM];
+    let raw = option::tcp_info(socket, &mut buffer)?;
+    let round_trip = Span::from_microseconds(half(raw, 148).into());
+    Ok(Path { window_bytes: half(raw, 232).into(), round_trip })
 }
 
 /// Fields by their offsets; a field that the kernel did not write is zero. The layout only ever grows at its end.

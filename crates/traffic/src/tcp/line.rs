@@ -14,6 +14,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::info;
+use super::rest::Path;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::{option, stream};
@@ -141,9 +142,9 @@ impl Line {
     }
 
     /// Sleeps for `span`, whatever arrives, unless the peer ends its half of the connection.
-    pub(crate) fn rest(&self, span: Duration) -> Result<(), TrafficError> {
+    pub(crate) fn rest(&self, span: Span) -> Result<(), TrafficError> {
         let mut end = [PollFd::new(self.socket(), PEER_ENDED)];
-        match ppoll(&mut end, Some(span.into()), None) {
+        match ppoll(&mut end, Some(Duration::from(span).into()), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(error) => Err(TrafficError::socket("poll", self.peer)(io::Error::from(error))),
         }
@@ -157,6 +158,11 @@ impl Line {
     /// What the kernel knows of the connection.
     pub(crate) fn info(&self) -> Result<TcpInfo, TrafficError> {
         info::of(&self.stream).map_err(TrafficError::socket("read TCP_INFO", self.peer))
+    }
+
+    /// The path as a receiver sees it.
+    pub(crate) fn path(&self) -> Result<Path, TrafficError> {
+        info::path(&self.stream).map_err(TrafficError::socket("read TCP_INFO", self.peer))
     }
 
     /// Reads the token; anything else is an error.

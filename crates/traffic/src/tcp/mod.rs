@@ -6,5 +6,6 @@ mod line;
 pub(crate) mod receive;
 pub(crate) mod request;
 pub(crate) mod respond;
+mod rest;
 pub(crate) mod send;
 mod watch;

@@ -4,17 +4,14 @@
 //! once per 64 KiB; the clock also whenever the socket has run empty, so that the time of the last byte is exact
 //! although most calls are not timed. That the socket is empty is learnt from a call that does not wait.
 //!
-//! A receiver that is woken for every segment makes both ends slow: the sender's processor has to wake it each time, and
-//! the acknowledgements it causes keep segments small and the sender's pacing timer busy. So this one reads in batches,
-//! as programs do that have other work too: when it has read everything it rests ([`rest`]) unless the
-//! stream ends meanwhile, and only then waits for more. With a window that was asked for it does not rest, so that the
-//! window opens as soon as it can.
+//! When it has read everything the receiver rests for a while ([`Rest`] says how long and why) unless the stream ends
+//! meanwhile, and only then waits for more. With a window that was asked for it does not rest, so that the window opens
+//! as soon as it can.
 
 use std::error::Error;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use btu_suite::activity::{Order, Performance, TcpReceive, Token};
 use btu_suite::record::{Outcome, Received, Report, TcpInfo};
@@ -22,6 +19,7 @@ use btu_units::{Bytes, Span, Time};
 
 use super::door::Seat;
 use super::line::{Line, Manner};
+use super::rest::Rest;
 use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
@@ -35,12 +33,6 @@ const DOING: &str = "receive the stream";
 /// The clock is read once per so many bytes, and when the socket is empty.
 const LOOK: u64 = 64 * 1024;
 
-/// How long to rest after everything has been read: the smaller the messages, the more of them are worth a batch. 1 ms
-/// at 4 KB, at most 4 ms, at least 0.1 ms; what can arrive meanwhile is less than the window soon is.
-fn rest(message: usize) -> Duration {
-    Duration::from_micros((4_000_000 / message.max(1) as u64).clamp(100, 4000))
-}
-
 /// A receiver that is connected, or listens, and has not yet told the sender to start.
 pub(crate) struct Receiver {
     seat: Seat,
@@ -48,7 +40,7 @@ pub(crate) struct Receiver {
     buffer: Vec<u8>,
     payload: Payload,
     progress: Progress,
-    rest: Option<Duration>,
+    rest: Option<Rest>,
     deadline: Span,
 }
 
@@ -63,7 +55,7 @@ impl Receiver {
             progress: Progress::new(),
             seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline)?,
             token: part.token,
-            rest: part.window.is_none().then(|| rest(message)),
+            rest: part.window.is_none().then(Rest::new),
             deadline: order.deadline,
         })
     }
@@ -127,11 +119,11 @@ impl<'a> Inflow<'a> {
     }
 
     /// Reads until the sender closes.
-    fn run(&mut self, buffer: &mut [u8], rest: Option<Duration>, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    fn run(&mut self, buffer: &mut [u8], mut rest: Option<Rest>, limit: &Limit<'_>) -> Result<(), TrafficError> {
         let _timers = PreciseTimers::hold();
         while self.wait(buffer, limit)? && self.drain(buffer, limit)? {
-            if let Some(rest) = rest.filter(|_| self.bytes > 0) {
-                self.line.rest(rest)?;
+            if let Some(rest) = rest.as_mut().filter(|_| self.bytes > 0) {
+                self.line.rest(rest.next(self.bytes, self.line.path()?))?;
             }
         }
         // Where the last call was not timed, no wait lies between it and the end.
