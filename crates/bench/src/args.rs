@@ -25,8 +25,9 @@ pub(crate) struct Args {
     /// Keep the processors from sleeping, through `/dev/cpu_dma_latency` (root)
     #[arg(long)]
     pub(crate) awake: bool,
-    /// Congestion control for all tools alike; the system's own when absent
-    #[arg(long)]
+    /// Congestion control for all tools alike. One that paces (BBR) makes small messages a matter of its timers and
+    /// not of the tools, so the default is one that does not and that every kernel has
+    #[arg(long, default_value = "reno")]
     pub(crate) congestion_control: Option<String>,
     /// Exit with 1 when a stated bound is missed
     #[arg(long)]
