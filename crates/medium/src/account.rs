@@ -13,11 +13,28 @@ pub enum Cause {
     StoreFull,
     /// There is no other port for it: its destination is where it came from.
     NoRoute,
+    /// Active queue management dropped it before the queue was full (RED, `CoDel`).
+    Early,
+    /// It collided on a shared Ethernet as often as a station tries.
+    Collisions,
+    /// It is longer than the line takes.
+    TooLong,
+    /// A bit of it was inverted under way, and its receiver found that its check sequence does not match.
+    Damaged,
 }
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 4] = [Self::QueueFull, Self::Loss, Self::StoreFull, Self::NoRoute];
+    pub const ALL: [Self; 8] = [
+        Self::QueueFull,
+        Self::Loss,
+        Self::StoreFull,
+        Self::NoRoute,
+        Self::Early,
+        Self::Collisions,
+        Self::TooLong,
+        Self::Damaged,
+    ];
 
     /// The cause as it is written in accounts.
     pub const fn name(self) -> &'static str {
@@ -26,6 +43,10 @@ impl Cause {
             Self::Loss => "loss",
             Self::StoreFull => "store full",
             Self::NoRoute => "no route",
+            Self::Early => "early drop",
+            Self::Collisions => "collisions",
+            Self::TooLong => "too long",
+            Self::Damaged => "damaged",
         }
     }
 }

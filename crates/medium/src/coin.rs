@@ -1,55 +1,11 @@
-//! Chance: probabilities that are checked once, and a random stream for each element.
+//! Chance: a random stream for each element.
 //!
 //! Source of the generator: O'Neill, PCG (2014), `Pcg64` = LCG 128 with XSL-RR output. The generator is named, not
 //! "the standard one", because a seed printed today must replay on any later version.
 
+use btu_units::Probability;
 use rand::distr::{Bernoulli, Distribution};
 use rand_pcg::Pcg64;
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
-
-/// A probability: a number from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
-pub struct Probability(f64);
-
-/// A number that is not a probability.
-#[derive(Debug, Clone, Copy, PartialEq, Error)]
-#[error("{0} is not a probability: it must be between 0 and 1")]
-pub struct NotAProbability(f64);
-
-impl Probability {
-    /// Impossible.
-    pub const NEVER: Self = Self(0.0);
-    /// Certain.
-    pub const ALWAYS: Self = Self(1.0);
-
-    /// `share` as a probability.
-    ///
-    /// # Errors
-    /// When it is not a number, negative, or more than 1.
-    pub fn new(share: f64) -> Result<Self, NotAProbability> {
-        if (0.0..=1.0).contains(&share) { Ok(Self(share)) } else { Err(NotAProbability(share)) }
-    }
-
-    /// As a number from 0 to 1.
-    pub const fn share(self) -> f64 {
-        self.0
-    }
-}
-
-impl TryFrom<f64> for Probability {
-    type Error = NotAProbability;
-    fn try_from(share: f64) -> Result<Self, NotAProbability> {
-        Self::new(share)
-    }
-}
-
-impl From<Probability> for f64 {
-    fn from(probability: Probability) -> Self {
-        probability.0
-    }
-}
 
 /// A biased coin with a random stream of its own.
 #[derive(Debug, Clone)]
@@ -101,7 +57,7 @@ mod tests {
     use super::*;
 
     fn tosses(seed: u64, name: &str) -> Vec<bool> {
-        let mut coin = Coin::new(seed, name, Probability(0.5));
+        let mut coin = Coin::new(seed, name, Probability::new(0.5).unwrap());
         (0..256).map(|_| coin.toss()).collect()
     }
 
@@ -130,10 +86,7 @@ mod tests {
     const PINNED: u32 = 0b1001_1010_0000_0110_0001_1011_1101_0011;
 
     #[test]
-    fn only_probabilities_are_taken() {
-        for share in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
-            assert!(Probability::new(share).is_err(), "{share}");
-        }
+    fn certainties_are_certain() {
         assert!(Coin::new(0, "x", Probability::ALWAYS).toss());
         assert!(!Coin::new(0, "x", Probability::NEVER).toss());
     }

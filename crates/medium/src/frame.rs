@@ -15,13 +15,42 @@ pub struct Frame {
     pub destination: Address,
     /// What it carries.
     pub kind: Kind,
+    /// Whether and where a bit of it was inverted.
+    pub damage: Damage,
+}
+
+/// Whether a bit of a frame was inverted under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Damage(u16);
+
+impl Damage {
+    /// None was.
+    pub const NONE: Self = Self(0);
+
+    /// One was, at this place: 0 the frame's first bit, 65 534 its last.
+    pub const fn at(place: u16) -> Self {
+        Self(if place == u16::MAX { place } else { place + 1 })
+    }
+
+    /// Which of `bits` bits is inverted, counted from the frame's first.
+    pub fn bit(self, bits: u64) -> Option<u64> {
+        let place = u64::from(self.0.checked_sub(1)?);
+        Some((place * bits) / u64::from(u16::MAX))
+    }
 }
 
 impl Frame {
     /// An IP frame between unnamed stations; lengths beyond 4 GiB count as 4 GiB.
     pub fn new(tag: u32, length: Bytes) -> Self {
         let length = u32::try_from(length.count()).unwrap_or(u32::MAX);
-        Self { tag, length, source: Address::default(), destination: Address::default(), kind: Kind::Ip }
+        Self {
+            tag,
+            length,
+            source: Address::default(),
+            destination: Address::default(),
+            kind: Kind::Ip,
+            damage: Damage::NONE,
+        }
     }
 
     /// The same frame between `source` and `destination`.
@@ -65,6 +94,22 @@ impl Address {
         Self(u64::from_be_bytes([0, 0, first, second, third, fourth, fifth, sixth]))
     }
 
+    /// The locally administered address of the `number`th station of a network file: `02:62:74` ("bt") and the number.
+    pub const fn of_station(number: u32) -> Self {
+        Self(0x0262_7400_0000 | (number as u64 & 0x00ff_ffff))
+    }
+
+    /// Whether it is one of [`Self::of_station`].
+    pub const fn is_station(self) -> bool {
+        self.0 >> 24 == 0x0002_6274
+    }
+
+    /// Its octets on the wire.
+    pub const fn octets(self) -> [u8; 6] {
+        let [_, _, first, second, third, fourth, fifth, sixth] = self.0.to_be_bytes();
+        [first, second, third, fourth, fifth, sixth]
+    }
+
     /// Broadcast or multicast: the lowest bit of the first octet is set (IEEE 802, clause 8.2).
     pub const fn is_group(self) -> bool {
         self.0 & 0x0100_0000_0000 != 0
@@ -80,6 +125,20 @@ mod tests {
         assert!(Address::BROADCAST.is_group());
         assert!(Address::from_octets([0x33, 0x33, 0, 0, 0, 1]).is_group());
         assert!(!Address::from_octets([0x02, 0xff, 0xff, 0xff, 0xff, 0xff]).is_group());
+    }
+
+    #[test]
+    fn damage_stays_inside_the_frame() {
+        assert_eq!(Damage::NONE.bit(480), None);
+        assert_eq!(Damage::at(0).bit(480), Some(0));
+        assert_eq!(Damage::at(u16::MAX).bit(480), Some(479));
+    }
+
+    #[test]
+    fn stations_have_individual_addresses() {
+        let address = Address::of_station(0x01_0203);
+        assert_eq!(address.octets(), [2, 0x62, 0x74, 1, 2, 3]);
+        assert!(address.is_station() && !address.is_group());
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! Source: BTU (1995), section 4.1: DR drops incoming IP packets with a probability, DL delays them by a fixed time.
 //! Deviation: DL delays every frame, so that address resolution cannot overtake packets; DR takes IP packets only.
 
-use btu_units::{Span, Time};
+use btu_units::{Probability, Span, Time};
 
 use crate::account::Account;
-use crate::coin::{Coin, Probability};
+use crate::coin::Coin;
 use crate::delay::Delay;
 use crate::element::{Element, Step};
 use crate::frame::Frame;

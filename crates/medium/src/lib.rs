@@ -14,6 +14,7 @@
 //! * Randomness comes from the element's own stream, seeded by the run's seed and the element's name ([`Coin`]).
 
 mod account;
+mod audience;
 mod chain;
 mod coin;
 #[cfg(any(test, feature = "conformance"))]
@@ -33,16 +34,19 @@ mod pass;
 #[cfg(test)]
 mod properties;
 mod reorder;
+mod segment;
 mod stage;
 mod switch;
 
 pub use account::{Account, Cause};
+pub use audience::{Audience, Listener};
+pub use btu_units::{NotAProbability, Probability};
 pub use chain::Chain;
-pub use coin::{Coin, NotAProbability, Probability};
+pub use coin::Coin;
 pub use delay::Delay;
 pub use duplicate::Duplicate;
 pub use element::{Element, Step};
-pub use frame::{Address, Frame, Kind};
+pub use frame::{Address, Damage, Frame, Kind};
 pub use input::Input;
 pub use limit::Limit;
 pub use line::Line;
@@ -51,4 +55,5 @@ pub use loss::{Loss, Scope};
 pub use network::{Attachment, Event, Network, Port, Wiring};
 pub use pass::Pass;
 pub use reorder::Reorder;
+pub use segment::{Meter, Passage, Segment, Tap};
 pub use stage::Stage;

@@ -1,9 +1,9 @@
 //! One direction of a point-to-point link: line, propagation, loss, duplication, reordering.
 
-use btu_units::{BitRate, Bytes, Serializer, Span};
+use btu_units::{BitRate, Bytes, Probability, Serializer, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::coin::{Coin, Probability};
+use crate::coin::Coin;
 use crate::line::Line;
 use crate::loss::Scope;
 use crate::{Chain, Delay, Duplicate, Limit, Loss, Reorder, Stage};

@@ -2,10 +2,10 @@
 //!
 //! Source: `loss random` of tc-netem(8) without correlation, which there lowers the rate instead of making bursts.
 
-use btu_units::Time;
+use btu_units::{Probability, Time};
 
 use crate::account::{Account, Cause};
-use crate::coin::{Coin, Probability};
+use crate::coin::Coin;
 use crate::element::{Element, Step};
 use crate::frame::{Frame, Kind};
 use crate::outbox::Outbox;

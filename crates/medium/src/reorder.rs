@@ -97,8 +97,8 @@ impl Element for Reorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coin::Probability;
     use crate::conformance::virtual_time::drive;
+    use btu_units::Probability;
 
     fn reorder(share: f64, depth: u32) -> Reorder {
         let coin = Coin::new(1, "reorder", Probability::new(share).unwrap());

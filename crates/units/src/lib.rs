@@ -1,17 +1,21 @@
-//! Time, sizes and rates as types, and how people write them.
+//! Time, sizes, rates, lengths and probabilities as types, and how people write them.
 //!
-//! Everything is an unsigned integer in one base unit (nanoseconds, bytes, bits per second), so arithmetic is
+//! Everything is an unsigned integer in one base unit (nanoseconds, bytes, bits per second, millimetres), so arithmetic is
 //! exact and the same on every machine. Conversions to floating point are named after their unit.
 //!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024, `B` is bytes and
 //! `b` bits; anything else is an error that says what is allowed.
 
 mod bytes;
+mod length;
 mod parse;
+mod probability;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
+pub use length::Length;
 pub use parse::ParseError;
+pub use probability::{NotAPercentage, NotAProbability, Probability};
 pub use rate::{BitRate, Serializer};
 pub use time::{Span, Time};

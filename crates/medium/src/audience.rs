@@ -1,0 +1,94 @@
+//! Who on a shared medium takes up a frame.
+
+use crate::frame::Address;
+use crate::segment::Tap;
+
+/// What is plugged in at a tap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listener {
+    /// A station, which takes up what is addressed to it.
+    Station(Address),
+    /// A bridge, which takes up everything.
+    Bridge,
+}
+
+/// All listeners of a shared medium. Every frame passes all of them; it is handed to those it concerns: the station it
+/// is addressed to, if it is here, and every bridge. Group frames, and frames to an address that no station of the
+/// network has, go to everybody but the sender, so that a driver's own addresses work too (a bridge inside a station).
+#[derive(Debug, Clone, Default)]
+pub struct Audience {
+    /// Ascending by address.
+    stations: Vec<(Address, Tap)>,
+    bridges: Vec<Tap>,
+    taps: u32,
+}
+
+impl Audience {
+    /// The listeners at taps 0, 1 and so on.
+    pub fn new(listeners: &[Listener]) -> Self {
+        let mut audience = Self { taps: listeners.len() as u32, ..Self::default() };
+        for (tap, listener) in (0..).map(Tap).zip(listeners) {
+            match listener {
+                Listener::Station(address) => audience.stations.push((*address, tap)),
+                Listener::Bridge => audience.bridges.push(tap),
+            }
+        }
+        audience.stations.sort_unstable();
+        audience
+    }
+
+    /// How many taps there are.
+    pub fn taps(&self) -> u32 {
+        self.taps
+    }
+
+    /// Puts the taps that take up a frame from `from` to `destination` into `to`, which is emptied first. The order is
+    /// always the same: the station, then the bridges; or all in order of their taps.
+    pub fn of(&self, from: Tap, destination: Address, to: &mut Vec<Tap>) {
+        to.clear();
+        match self.stations.binary_search_by_key(&destination, |&(address, _)| address) {
+            Ok(place) if !destination.is_group() => {
+                let station = self.stations[place].1;
+                to.extend(std::iter::once(station).chain(self.bridges.iter().copied()).filter(|&tap| tap != from));
+            }
+            // A station of the network that is not here is beyond a bridge.
+            Err(_) if destination.is_station() => to.extend(self.bridges.iter().copied().filter(|&tap| tap != from)),
+            _ => to.extend((0..self.taps).map(Tap).filter(|&tap| tap != from)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audience_of(from: u32, destination: Address) -> Vec<u32> {
+        let stations = (0..3).map(|n| Listener::Station(Address::of_station(n)));
+        let listeners: Vec<_> = stations.chain([Listener::Bridge]).collect();
+        let mut taps = vec![Tap(99)];
+        Audience::new(&listeners).of(Tap(from), destination, &mut taps);
+        taps.into_iter().map(|tap| tap.0).collect()
+    }
+
+    #[test]
+    fn a_station_and_the_bridges_hear_what_is_addressed_to_it() {
+        assert_eq!(audience_of(0, Address::of_station(2)), [2, 3]);
+        assert_eq!(audience_of(3, Address::of_station(2)), [2], "a bridge does not hear itself");
+    }
+
+    #[test]
+    fn a_frame_to_oneself_reaches_bridges_only() {
+        assert_eq!(audience_of(1, Address::of_station(1)), [3]);
+    }
+
+    #[test]
+    fn only_bridges_take_up_what_is_for_a_station_elsewhere() {
+        assert_eq!(audience_of(1, Address::of_station(77)), [3]);
+    }
+
+    #[test]
+    fn everybody_else_hears_broadcasts_and_strangers() {
+        assert_eq!(audience_of(1, Address::BROADCAST), [0, 2, 3]);
+        assert_eq!(audience_of(1, Address::from_octets([2, 0, 0, 0, 0, 9])), [0, 2, 3]);
+    }
+}

@@ -1,0 +1,78 @@
+//! A whole network as data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::link::{Bridge, Link};
+use crate::segment::Segment;
+use crate::station::Station;
+use crate::traffic::Flow;
+
+/// A network that was read and checked.
+///
+/// What holds of every drawing: names are unique within their kind; every identifier points into its list; every
+/// station is attached to exactly one segment or one link; segments, bridges and links form no loop; every flow's
+/// stations can reach each other; rates are at least 1 b/s.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Drawing {
+    /// What the network is called: letters, digits and `-`.
+    pub name: String,
+    /// What it is, in a sentence; may be empty.
+    pub about: String,
+    /// Shared and switched media.
+    pub segments: Vec<Segment>,
+    /// Hosts.
+    pub stations: Vec<Station>,
+    /// What connects segments and links.
+    pub bridges: Vec<Bridge>,
+    /// Point-to-point links.
+    pub links: Vec<Link>,
+    /// Who sends what to whom.
+    pub traffic: Vec<Flow>,
+}
+
+/// Place of a segment in [`Drawing::segments`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SegmentId(pub u32);
+
+/// Place of a station in [`Drawing::stations`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StationId(pub u32);
+
+/// Place of a bridge in [`Drawing::bridges`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BridgeId(pub u32);
+
+/// Place of a link in [`Drawing::links`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LinkId(pub u32);
+
+impl Drawing {
+    /// The segment at `id`; an identifier of another drawing is our own bug and panics.
+    pub fn segment(&self, id: SegmentId) -> &Segment {
+        &self.segments[id.0 as usize]
+    }
+
+    /// The station at `id`; as [`Self::segment`].
+    pub fn station(&self, id: StationId) -> &Station {
+        &self.stations[id.0 as usize]
+    }
+
+    /// The bridge at `id`; as [`Self::segment`].
+    pub fn bridge(&self, id: BridgeId) -> &Bridge {
+        &self.bridges[id.0 as usize]
+    }
+
+    /// The link at `id`; as [`Self::segment`].
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.0 as usize]
+    }
+
+    /// The station called `name`.
+    pub fn station_called(&self, name: &str) -> Option<StationId> {
+        self.stations.iter().position(|station| station.name == name).map(|place| StationId(place as u32))
+    }
+}

@@ -1,0 +1,21 @@
+//! The network file: what it draws, how it is read, and what is wrong with one that cannot be read.
+//!
+//! A [`Drawing`] is a network as data: segments, stations, bridges, links and traffic, checked and expanded, so that
+//! whoever answers for it (closed forms, the simulator, the wire) needs to check nothing again. Names are resolved to
+//! places in the drawing's lists; groups with a count are written out, one entry for each member.
+
+mod direction;
+mod drawing;
+mod link;
+mod queue;
+mod segment;
+mod station;
+mod traffic;
+
+pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, Trace};
+pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
+pub use link::{Bridge, Change, End, Link, Way};
+pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
+pub use segment::{Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing};
+pub use station::{Attachment, Station};
+pub use traffic::{Arrivals, Flow, Sizes, Target};

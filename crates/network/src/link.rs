@@ -1,0 +1,83 @@
+//! Point-to-point links and bridges.
+
+use btu_units::{BitRate, Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::direction::{Direction, Loss};
+use crate::drawing::{BridgeId, LinkId, SegmentId, StationId};
+use crate::queue::QueueLimit;
+
+/// A full-duplex point-to-point link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its name; members of a counted group are called `group-1` and so on.
+    pub name: String,
+    /// The key it was drawn under.
+    pub group: String,
+    /// What it connects.
+    pub ends: [End; 2],
+    /// From the first end to the second.
+    pub forth: Direction,
+    /// From the second end to the first.
+    pub back: Direction,
+    /// What changes under way, ascending by time.
+    pub changes: Vec<Change>,
+}
+
+/// One end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// A station, which has no other attachment.
+    Station(StationId),
+    /// A bridge.
+    Bridge(BridgeId),
+}
+
+/// A change of a link's properties at a time. What is `None` stays as it was; frames under way keep their times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// From the start.
+    pub at: Span,
+    /// Which direction.
+    pub way: Way,
+    /// New rate; not for a direction that follows a trace.
+    pub rate: Option<BitRate>,
+    /// New propagation delay.
+    pub delay: Option<Span>,
+    /// New loss.
+    pub loss: Option<Loss>,
+}
+
+/// Which direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// From the first end to the second.
+    Forth,
+    /// From the second end to the first.
+    Back,
+    /// Both.
+    Both,
+}
+
+/// A store-and-forward bridge that learns (IEEE 802.1D).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bridge {
+    /// Its name; members of a counted group are called `group-1` and so on.
+    pub name: String,
+    /// The key it was drawn under.
+    pub group: String,
+    /// The segments it stands on, each with its place on the cable where the medium cares (else 0, as for stations).
+    pub segments: Vec<(SegmentId, btu_units::Length)>,
+    /// The links that end at it.
+    pub links: Vec<LinkId>,
+    /// From the last bit of a frame until it waits for the next segment.
+    pub latency: Span,
+    /// How much each of its ports holds back before the medium takes it.
+    pub buffer: QueueLimit,
+    /// How many addresses it learns.
+    pub addresses: u32,
+    /// Longest packet it takes.
+    pub mtu: Bytes,
+}

@@ -1,0 +1,76 @@
+//! Queues before transmitters.
+
+use btu_units::{Bytes, Probability, Span};
+use serde::{Deserialize, Serialize};
+
+/// What a queue does with frames that it cannot send at once.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Discipline {
+    /// First in, first out; what does not fit is dropped.
+    TailDrop {
+        /// How much fits.
+        limit: QueueLimit,
+    },
+    /// Random early detection (Floyd and Jacobson 1993).
+    Red(Red),
+    /// Controlled delay (RFC 8289).
+    Codel(Codel),
+    /// Flow queueing with controlled delay (RFC 8290).
+    FqCodel(FairCodel),
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::TailDrop { limit: QueueLimit::Suited }
+    }
+}
+
+/// How much fits into a queue, the frame in transmission not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueLimit {
+    /// What suits the rate: 100 full frames or 100 ms worth of them, whichever is more.
+    Suited,
+    /// So many frames.
+    Frames(u32),
+    /// So many octets.
+    Bytes(Bytes),
+}
+
+/// Random early detection.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Red {
+    /// How much fits.
+    pub limit: QueueLimit,
+    /// Mean queue below which nothing is dropped.
+    pub minimum: Bytes,
+    /// Mean queue above which everything is dropped.
+    pub maximum: Bytes,
+    /// Drop probability just below the maximum.
+    pub probability: Probability,
+    /// Weight of the newest sample in the mean.
+    pub weight: f64,
+}
+
+/// Controlled delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Codel {
+    /// How much fits.
+    pub limit: QueueLimit,
+    /// Acceptable standing delay, 5 ms in the RFC.
+    pub target: Span,
+    /// Window in which the delay must fall below the target once, 100 ms in the RFC.
+    pub interval: Span,
+}
+
+/// Flow queueing with controlled delay in each queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FairCodel {
+    /// Controlled delay in each queue; its limit is that of all queues together.
+    pub codel: Codel,
+    /// Number of queues, 1024 in the RFC.
+    pub queues: u32,
+    /// Octets a queue may send in each round, 1514 in the RFC.
+    pub quantum: Bytes,
+}

@@ -1,0 +1,96 @@
+//! Traffic: who sends what to whom. For the simulator and the closed forms; a raised network carries what its programs
+//! send.
+
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::drawing::StationId;
+
+/// A flow: each of its senders sends by itself, in the same way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Who sends, ascending.
+    pub from: Vec<StationId>,
+    /// To whom.
+    pub to: Target,
+    /// How long frames are, from destination address to check sequence (64 to 1518 octets on Ethernet).
+    pub sizes: Sizes,
+    /// When they are sent.
+    pub arrivals: Arrivals,
+    /// From when on.
+    pub start: Span,
+    /// Until when; `None` means to the end.
+    pub stop: Option<Span>,
+}
+
+/// To whom a flow goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// Always the same station.
+    Station(StationId),
+    /// One of these, chosen anew for each frame, never the sender itself. Ascending; at least one other than any sender.
+    AnyOf(Vec<StationId>),
+    /// The sender's neighbour in the list of senders, the last one's being the first.
+    Next,
+    /// All stations.
+    Broadcast,
+}
+
+/// How long frames are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sizes {
+    /// All alike.
+    Fixed(Bytes),
+    /// One of these, with probability in proportion to its weight. Weights are positive.
+    Mix(Vec<(Bytes, f64)>),
+    /// Any whole number of octets between these two, evenly.
+    Uniform(Bytes, Bytes),
+    /// Exponential with this mean, rounded to whole octets, at least 1 and at most 65 535: for checks against queueing
+    /// theory.
+    Exponential(Bytes),
+}
+
+impl Sizes {
+    /// The mean length in octets (for `Exponential` that of the unrounded distribution).
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(size) | Self::Exponential(size) => size.count() as f64,
+            Self::Uniform(least, most) => (least.count() + most.count()) as f64 / 2.0,
+            Self::Mix(parts) => {
+                let weights: f64 = parts.iter().map(|(_, weight)| weight).sum();
+                parts.iter().map(|(size, weight)| size.count() as f64 * weight).sum::<f64>() / weights
+            }
+        }
+    }
+}
+
+/// When a sender sends; rates are those of each sender.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Independently, so many frames a second in the mean.
+    Poisson {
+        /// Frames per second.
+        per_second: f64,
+    },
+    /// Evenly, so many frames a second; senders start at random moments of the first period.
+    Periodic {
+        /// Frames per second.
+        per_second: f64,
+    },
+    /// Always one more as soon as there is room.
+    Saturated,
+    /// A request, its reply, a pause, and the next request.
+    Closed {
+        /// Mean of the exponentially distributed pause.
+        think: Span,
+        /// How long the reply is, from destination address to check sequence; `None` means that the request's arrival is enough.
+        reply: Option<Bytes>,
+        /// How long the target works on a request before it replies.
+        service: Span,
+    },
+}
