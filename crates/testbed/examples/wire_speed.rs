@@ -83,7 +83,7 @@ fn rooms(carriage: Carriage) -> (Room, Room, Wire) {
     }
     let boxes =
         vec![BlackBox { station: Station::Active, inner: "in-active".to_owned(), outer: "out-active".to_owned() }];
-    let wire = Wire::start(&WirePlan { seed: 1, shape: Shape::Veth { boxes }, carriage });
+    let wire = Wire::start(&WirePlan { carriage, ..WirePlan::new(1, Shape::Veth { boxes }) });
     (test, active, wire)
 }
 

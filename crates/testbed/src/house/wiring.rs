@@ -11,7 +11,6 @@ use btu_suite::network::{Network, Station};
 use super::error::{Cause, TestbedError};
 use super::layout::Layout;
 use super::words::{Blueprint, hear, tell};
-use crate::port::Carriage;
 use crate::wire::{self, BlackBox, PathPorts, Shape, WireError, WirePlan};
 
 /// Writes the plan into the runtime directory, and opens it as the wire's standard input.
@@ -52,7 +51,7 @@ fn plan(network: &Network, seed: u64) -> WirePlan {
         },
         Network::Path(path) => Shape::Path { path: path.clone(), ports: path_ports() },
     };
-    WirePlan { seed, shape, carriage: Carriage::Frames }
+    WirePlan::new(seed, shape)
 }
 
 fn black_box(station: Station) -> BlackBox {
@@ -76,6 +75,7 @@ mod tests {
         match shape {
             Shape::Veth { boxes } => boxes.into_iter().flat_map(|one| [one.inner, one.outer]).collect(),
             Shape::Path { ports: PathPorts { test, active, passive }, .. } => vec![test, active, passive],
+            Shape::Drawn { interfaces, .. } => interfaces,
         }
     }
 

@@ -1,7 +1,11 @@
 //! What a wire connects, and the network that comes of it.
 
+use std::path::PathBuf;
+
 use btu_medium::{Attachment, Chain, Coin, Input, Limit, Link, Network, Pass, Port, Probability, Stage, Wiring};
+use btu_network::Drawing;
 use btu_suite::network::{Path, Station};
+use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::WireError;
@@ -18,9 +22,15 @@ pub struct WirePlan {
     /// What the ports carry.
     #[serde(default)]
     pub carriage: Carriage,
+    /// A frame that leaves more than this after its due time counts as late.
+    #[serde(rename = "mark_late_after_ns", default = "WirePlan::usual_bound")]
+    pub mark_late_after: Span,
+    /// Where each port's frames are written, one pcapng file for each; the directory is made when it is not there.
+    #[serde(default)]
+    pub capture: Option<PathBuf>,
 }
 
-/// The two kinds of wire.
+/// The kinds of wire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Shape {
@@ -39,6 +49,13 @@ pub enum Shape {
         path: Path,
         /// One interface for each station.
         ports: PathPorts,
+    },
+    /// A whole network as drawn in a network file.
+    Drawn {
+        /// The network; its traffic is not the wire's business.
+        drawing: Drawing,
+        /// One interface towards each station, in the drawing's order.
+        interfaces: Vec<String>,
     },
 }
 
@@ -72,11 +89,25 @@ pub(super) struct Layout {
 }
 
 impl WirePlan {
+    /// Frames later than this are marked unless the plan says otherwise: five times what delays may be off (0.2 ms), and
+    /// about what a wire that shares two processors with full stations keeps for 99 of 100 frames.
+    pub const USUAL_BOUND: Span = Span::from_milliseconds(1);
+
+    /// A plan with the usual bound, of frames as they are on a wire, without capture.
+    pub fn new(seed: u64, shape: Shape) -> Self {
+        Self { seed, shape, carriage: Carriage::Frames, mark_late_after: Self::USUAL_BOUND, capture: None }
+    }
+
+    fn usual_bound() -> Span {
+        Self::USUAL_BOUND
+    }
+
     /// Draws the network.
     pub(super) fn layout(&self) -> Result<Layout, WireError> {
         match &self.shape {
             Shape::Veth { boxes } => self.veth(boxes),
             Shape::Path { path, ports } => self.path(path, ports),
+            Shape::Drawn { .. } => Err(WireError::Plan("drawn networks are not carried yet".to_owned())),
         }
     }
 
@@ -181,7 +212,7 @@ mod tests {
         let path = Path { rate, delay: Span::ZERO, loss, duplicate: 0.0, reorder: 0.0 };
         let [test, active, passive] = ["a", "b", "c"].map(str::to_owned);
         let shape = Shape::Path { path, ports: PathPorts { test, active, passive } };
-        WirePlan { seed: 1, shape, carriage: Carriage::Frames }
+        WirePlan::new(1, shape)
     }
 
     #[test]

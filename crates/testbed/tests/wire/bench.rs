@@ -11,7 +11,7 @@ use btu_medium::Link;
 use btu_medium::conformance::{Arrival, Bench};
 use btu_suite::network::Path;
 use btu_suite::record::WireAccount;
-use btu_testbed::port::{Carriage, Instants, now};
+use btu_testbed::port::{Instants, now};
 use btu_testbed::wire::{PathPorts, Shape, WirePlan};
 use btu_units::{Bytes, Span, Time};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
@@ -65,7 +65,7 @@ impl PathLab {
 pub(crate) fn path_plan(path: Path) -> WirePlan {
     let [test, active, passive] = ["p-test", "p-active", "p-passive"].map(str::to_owned);
     let shape = Shape::Path { path, ports: PathPorts { test, active, passive } };
-    WirePlan { seed: SEED, shape, carriage: Carriage::Frames }
+    WirePlan::new(SEED, shape)
 }
 
 /// A path that does only what `link` says.

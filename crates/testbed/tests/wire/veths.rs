@@ -2,7 +2,6 @@
 
 use btu_medium::conformance::SHORTEST_FRAME;
 use btu_suite::network::{Impairment, Station};
-use btu_testbed::port::Carriage;
 use btu_testbed::wire::{BlackBox, Shape, WirePlan};
 use btu_units::Span;
 
@@ -20,7 +19,7 @@ fn rooms() -> (Room, Room, Wire) {
     cable("out-active", &active, ACTIVE);
     let boxes =
         vec![BlackBox { station: Station::Active, inner: "in-active".to_owned(), outer: "out-active".to_owned() }];
-    let plan = WirePlan { seed: SEED, shape: Shape::Veth { boxes }, carriage: Carriage::Frames };
+    let plan = WirePlan::new(SEED, Shape::Veth { boxes });
     (test, active, Wire::start(&plan))
 }
 
