@@ -1,5 +1,6 @@
 //! How much a store may hold.
 
+use btu_network::QueueLimit;
 use btu_units::{BitRate, Bytes, Span};
 
 /// A frame of 1500 octets of payload with its Ethernet header, as a driver sees it.
@@ -36,6 +37,17 @@ impl Limit {
         let bytes = tenth_of_a_second.max(100 * FULL_FRAME);
         let frames = usize::try_from(bytes / FULL_FRAME).unwrap_or(usize::MAX).clamp(100, Self::MOST_FRAMES);
         Self { frames, bytes: Bytes::new(bytes) }
+    }
+
+    /// The queue before a line of `rate` that a network file asks for, within the bound on memory.
+    pub fn of(queue: QueueLimit, rate: BitRate) -> Self {
+        match queue {
+            QueueLimit::Suited => Self::for_rate(rate),
+            QueueLimit::Frames(frames) => {
+                Self::frames(usize::try_from(frames).unwrap_or(usize::MAX).min(Self::MOST_FRAMES))
+            }
+            QueueLimit::Bytes(bytes) => Self::bytes(bytes),
+        }
     }
 
     /// What a propagation delay of `delay` behind a line of `rate` can contain: as many shortest frames (84 octets
