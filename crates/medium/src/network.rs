@@ -19,12 +19,12 @@ use crate::switch::{Route, Switch};
 
 /// One of a network's ports, numbered from 0 in the order in which they were attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Port(pub u16);
+pub struct Port(pub u32);
 
 impl Port {
     /// Its place in lists of ports.
     pub fn index(self) -> usize {
-        usize::from(self.0)
+        self.0 as usize
     }
 }
 
@@ -181,7 +181,7 @@ impl Network {
             }
             let (port, frame, due) = self.earliest()?;
             self.heads[port] = Head::Unknown;
-            let dropped = self.forward(Port(port as u16), frame, due);
+            let dropped = self.forward(Port(port as u32), frame, due);
             if dropped.is_some() {
                 return dropped;
             }
@@ -257,7 +257,7 @@ impl Network {
         while let Progress::Outbound(port) = self.progress {
             let Some(attachment) = self.attachments.get_mut(port) else { break };
             match attachment.outbound.poll(now) {
-                Step::Deliver(frame, due) => return Event::Deliver(Port(port as u16), frame, due),
+                Step::Deliver(frame, due) => return Event::Deliver(Port(port as u32), frame, due),
                 Step::Drop(frame, cause) => return Event::Drop(frame, cause),
                 Step::Duplicate(frame) => return Event::Duplicate(frame),
                 quiet @ (Step::Wake(_) | Step::Idle) => {

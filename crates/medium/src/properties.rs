@@ -107,7 +107,7 @@ proptest! {
     #[test]
     fn a_network_keeps_its_books(
         stages in stages(3),
-        traffic in prop::collection::vec((0u64..500_000, 0u16..3, 0u8..4, any::<bool>()), 1..100),
+        traffic in prop::collection::vec((0u64..500_000, 0u32..3, 0u8..4, any::<bool>()), 1..100),
     ) {
         let attach = |_| Attachment { inbound: chain(&stages), outbound: chain(&stages) };
         let mut network = Network::new((0..3).map(attach).collect(), Wiring::Switch);
@@ -130,7 +130,7 @@ proptest! {
 }
 
 /// A frame between stations 0 to 2; station 3 means everybody.
-fn addressed(tag: u32, from: u16, to: u8) -> Frame {
+fn addressed(tag: u32, from: u32, to: u8) -> Frame {
     let station = |number: u8| Address::from_octets([2, 0, 0, 0, 0, number]);
     let to = if to == 3 { Address::BROADCAST } else { station(to) };
     Frame::new(tag, Bytes::new(100)).between(station(from as u8), to)

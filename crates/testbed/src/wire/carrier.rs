@@ -88,7 +88,7 @@ impl Carrier {
             for received in frames {
                 lane.latest = lane.latest.max(received.at).max(self.asked);
                 let frame = describe(received.buffer, self.buffers.frame(received.buffer));
-                self.network.accept(Place(place as u16), frame, lane.latest);
+                self.network.accept(Place(place as u32), frame, lane.latest);
             }
         }
         Ok(some)

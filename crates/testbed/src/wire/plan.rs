@@ -127,8 +127,8 @@ impl WirePlan {
             let port = layout.attach(outer, Attachment { inbound: from_box, outbound: self.input(*station) });
             layout.inputs.push((*station, port));
         }
-        let partner = |port: u16| Port(port ^ 1);
-        let patch = (0..2 * boxes.len() as u16).map(partner).collect();
+        let partner = |port: u32| Port(port ^ 1);
+        let patch = (0..2 * boxes.len() as u32).map(partner).collect();
         layout.finish(Wiring::Patch(patch))
     }
 
@@ -188,7 +188,7 @@ impl Draft {
     fn attach(&mut self, interface: &str, attachment: Attachment) -> Port {
         self.attachments.push(attachment);
         self.interfaces.push(interface.to_owned());
-        Port(self.attachments.len() as u16 - 1)
+        Port(self.attachments.len() as u32 - 1)
     }
 
     fn finish(self, wiring: Wiring) -> Result<Layout, WireError> {
