@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Row;
 use crate::network::Station;
 
+mod wire;
+
+pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
+
 /// A worker's account of its activity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -272,35 +276,6 @@ pub struct StationCpu {
     pub workers: CpuTime,
     /// Its agent.
     pub agent: CpuTime,
-}
-
-/// What the wire did over a cell, one line of its books per element.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct WireAccount {
-    /// Per element: name, frames in and out.
-    pub elements: Vec<ElementAccount>,
-    /// Frames the kernel dropped before the wire could take them.
-    pub port_drops: u64,
-    /// How late frames were released, against their due time, in ns.
-    #[serde(rename = "lateness_ns")]
-    pub lateness: Histogram,
-}
-
-/// One element's books: received + duplicated = delivered + dropped + held.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ElementAccount {
-    /// The element's name in the network.
-    pub name: String,
-    /// Frames that came in.
-    pub received: u64,
-    /// Copies it made.
-    pub duplicated: u64,
-    /// Frames that left.
-    pub delivered: u64,
-    /// Frames dropped, by cause.
-    pub dropped: Vec<(String, u64)>,
-    /// Frames inside at the moment of reading.
-    pub held: u64,
 }
 
 /// One cell as it is stored.

@@ -37,7 +37,7 @@ fn cell(row: Row, block: u32) -> CellRecord {
         reports: Vec::new(),
         stations: Vec::new(),
         machine: MachineCpu { user_ns: 300, system_ns: 100, softirq_ns: 100, idle_ns: 500, ..MachineCpu::default() },
-        wire: WireAccount { elements: Vec::new(), port_drops: 0, lateness: Histogram::new() },
+        wire: WireAccount::default(),
         start_skew_ns: 0,
         overhead_ns: 0,
     }

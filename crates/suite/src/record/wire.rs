@@ -1,0 +1,160 @@
+//! What the wire did: its books, lateness, what its segments were busy with, and what its capture wrote.
+
+use btu_stats::Histogram;
+use btu_units::Span;
+use serde::{Deserialize, Serialize};
+
+/// What the wire did over a cell, one line of its books per element.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct WireAccount {
+    /// Per element: name, frames in and out.
+    pub elements: Vec<ElementAccount>,
+    /// Frames the kernel dropped before the wire could take them.
+    pub port_drops: u64,
+    /// How late frames were released, against their due time, in ns.
+    #[serde(rename = "lateness_ns")]
+    pub lateness: Histogram,
+    /// The bound on lateness; zero where none was set.
+    #[serde(rename = "late_after_ns", default, skip_serializing_if = "is_default")]
+    pub late_after: Span,
+    /// Frames that were released later than the bound.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub late: u64,
+    /// What each segment of a drawn network was busy with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<SegmentUse>,
+    /// What was carried was superframes: counts, times and drops are per superframe of up to 64 kB.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub superframes: bool,
+    /// What the capture wrote, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureAccount>,
+}
+
+impl WireAccount {
+    /// The share of late frames beyond which what ran over the wire is in doubt: with the bound at `d`, 99 of 100 frames
+    /// left within `d` of their time in every run that is not marked.
+    pub const MOST_LATE: f64 = 0.01;
+
+    /// The share of released frames that were late; 0 when there were none.
+    pub fn late_share(&self) -> f64 {
+        let released = self.lateness.count();
+        if released == 0 { 0.0 } else { self.late as f64 / released as f64 }
+    }
+
+    /// Whether more frames than [`Self::MOST_LATE`] were late, so that the run is to be marked.
+    pub fn is_too_late(&self) -> bool {
+        self.late_share() > Self::MOST_LATE
+    }
+}
+
+/// What a segment was busy with. All but the counts are times; a full-duplex star sums its lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SegmentUse {
+    /// The segment's name in the network file.
+    pub name: String,
+    /// How long the books have been open.
+    #[serde(rename = "open_ns")]
+    pub open: Span,
+    /// Carrying octets of frames that arrived, from destination address to check sequence.
+    #[serde(rename = "data_ns")]
+    pub data: Span,
+    /// What such frames occupy beyond that.
+    #[serde(rename = "overhead_ns")]
+    pub overhead: Span,
+    /// Spoilt by collisions.
+    #[serde(rename = "collisions_ns")]
+    pub collisions: Span,
+    /// Collisions.
+    pub collision_count: u64,
+    /// Frames carried to their end.
+    pub frames: u64,
+    /// How many lines the times are the sum of.
+    pub lines: u32,
+}
+
+impl SegmentUse {
+    /// The share of its time (of the mean line's, where there are several) that it carried frames' own octets.
+    pub fn utilisation(&self) -> f64 {
+        self.share(self.data)
+    }
+
+    /// The share of its time that was lost to collisions.
+    pub fn collision_share(&self) -> f64 {
+        self.share(self.collisions)
+    }
+
+    fn share(&self, part: Span) -> f64 {
+        let whole = self.open.nanoseconds() as f64 * f64::from(self.lines.max(1));
+        if whole > 0.0 { part.nanoseconds() as f64 / whole } else { 0.0 }
+    }
+}
+
+/// What a capture wrote since the wire was started.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CaptureAccount {
+    /// Frames handed to the files.
+    pub frames: u64,
+    /// Frames the writer had no time or no room for: they are in the traffic and not in the files.
+    pub missed: u64,
+    /// What ended the writing early, if anything did.
+    pub failure: Option<String>,
+}
+
+/// For fields that are not stored when they say nothing.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// One element's books: received + duplicated = delivered + dropped + held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElementAccount {
+    /// The element's name in the network.
+    pub name: String,
+    /// Frames that came in.
+    pub received: u64,
+    /// Copies it made.
+    pub duplicated: u64,
+    /// Frames that left.
+    pub delivered: u64,
+    /// Frames dropped, by cause.
+    pub dropped: Vec<(String, u64)>,
+    /// Frames inside at the moment of reading.
+    pub held: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(released: u64, late: u64) -> WireAccount {
+        let mut account = WireAccount { late, ..WireAccount::default() };
+        (0..released).for_each(|_| account.lateness.record(1000));
+        account
+    }
+
+    #[test]
+    fn a_run_is_marked_when_more_than_one_frame_in_a_hundred_is_late() {
+        assert!(!account(0, 0).is_too_late());
+        assert!(!account(1000, 10).is_too_late());
+        assert!(account(1000, 11).is_too_late());
+    }
+
+    #[test]
+    fn what_says_nothing_is_not_stored_and_read_as_nothing() {
+        let text = serde_json::to_string(&WireAccount::default()).unwrap();
+        assert_eq!(text, r#"{"elements":[],"port_drops":0,"lateness_ns":[]}"#);
+        assert_eq!(serde_json::from_str::<WireAccount>(&text).unwrap(), WireAccount::default());
+    }
+
+    #[test]
+    fn a_segments_shares_are_of_its_lines_time() {
+        let open = Span::from_seconds(10);
+        let (data, collisions) = (Span::from_seconds(5), Span::from_seconds(1));
+        let segment = SegmentUse { open, data, collisions, lines: 1, ..SegmentUse::default() };
+        let is = |share: f64, expected: f64| (share - expected).abs() < 1e-12;
+        assert!(is(segment.utilisation(), 0.5) && is(segment.collision_share(), 0.1));
+        assert!(is(SegmentUse { lines: 4, ..segment }.utilisation(), 0.125));
+        assert!(is(SegmentUse::default().utilisation(), 0.0));
+    }
+}
