@@ -6,23 +6,39 @@
 //! [`contrast`] of such summaries is a mean over cells, a ratio, or a mean of ratios.
 
 mod binomial;
+mod bootstrap;
+mod change_point;
 mod histogram;
+mod holm;
 mod interval;
 mod log_sample;
+mod mann_whitney;
 mod means;
 mod outlier;
+mod quantile;
 mod rating;
 mod ratio;
 mod spread;
 mod stop;
+mod trimmed;
+mod warm_up;
+mod welford;
 
 pub use binomial::{Proportion, wilson};
+pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
+pub use change_point::{ChangePoint, ChangeRule, change_points};
 pub use histogram::Histogram;
+pub use holm::holm;
 pub use interval::{Estimate, Interval, Level, normal_quantile, student_quantile};
 pub use log_sample::{LogSample, contrast, geometric_interval, mean_ratio};
+pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use means::{Means, arithmetic_mean, geometric_mean, harmonic_mean};
 pub use outlier::{OUTLIER_MINIMUM, OUTLIER_THRESHOLD, modified_z, outliers};
+pub use quantile::{quantile, ranks};
 pub use rating::{Form, Rating, rate};
 pub use ratio::fieller;
 pub use spread::{mean_interval, median, sample_deviation, sample_variance};
 pub use stop::{Decision, StopRule, netperf_width, student_half_width};
+pub use trimmed::{relative_range, trimmed_mean};
+pub use warm_up::warm_up;
+pub use welford::Welford;
