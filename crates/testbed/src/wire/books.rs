@@ -3,6 +3,7 @@
 use btu_medium::{Account, Network};
 use btu_stats::Histogram;
 use btu_suite::record::{ElementAccount, WireAccount};
+use btu_units::{Span, Time};
 
 /// What happened at one port since the books were opened, in frames.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,6 +19,35 @@ pub(super) struct PortBooks {
     pub(super) misfits_before: u64,
 }
 
+/// How late frames left.
+pub(super) struct Lateness {
+    histogram: Histogram,
+    bound: Span,
+    late: u64,
+}
+
+impl Lateness {
+    /// Nothing yet; what is later than `bound` will be counted as late.
+    pub(super) fn new(bound: Span) -> Self {
+        Self { histogram: Histogram::new(), bound, late: 0 }
+    }
+
+    /// Enters frames that were due at these times, in the order in which they left, evenly between `begin` and `end`.
+    pub(super) fn record(&mut self, dues: &[Time], begin: Time, end: Time) {
+        let Some(each) = end.since(begin).nanoseconds().checked_div(dues.len() as u64) else { return };
+        for (place, due) in (1..).zip(dues) {
+            let late = begin.since(*due) + Span::from_nanoseconds(each * place);
+            self.histogram.record(late.nanoseconds());
+            self.late += u64::from(late > self.bound);
+        }
+    }
+
+    /// Opens new books.
+    pub(super) fn reset(&mut self) {
+        *self = Self::new(self.bound);
+    }
+}
+
 /// A port's books as they are shown, with its counters now.
 pub(super) struct PortView<'a> {
     pub(super) interface: &'a str,
@@ -27,12 +57,15 @@ pub(super) struct PortView<'a> {
 }
 
 /// Everything, as one account.
-pub(super) fn account(network: &Network, ports: &[PortView<'_>], lateness: &Histogram) -> WireAccount {
+pub(super) fn account(network: &Network, ports: &[PortView<'_>], lateness: &Lateness) -> WireAccount {
     let elements = network.accounts().map(|(name, account)| element(name, &account));
     WireAccount {
         elements: elements.chain(ports.iter().flat_map(PortView::elements)).collect(),
         port_drops: ports.iter().map(|port| port.kernel_drops - port.books.kernel_drops_before).sum(),
-        lateness: lateness.clone(),
+        lateness: lateness.histogram.clone(),
+        late_after: lateness.bound,
+        late: lateness.late,
+        ..WireAccount::default()
     }
 }
 
@@ -67,5 +100,21 @@ impl PortView<'_> {
             dropped: (dropped > 0).then(|| (cause.to_owned(), dropped)).into_iter().collect(),
             held: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_leave_evenly_over_the_time_that_sending_took() {
+        let at = Time::from_nanoseconds;
+        let mut lateness = Lateness::new(Span::from_nanoseconds(150));
+        lateness.record(&[at(1000), at(1000)], at(1000), at(1200));
+        assert_eq!((lateness.histogram.min(), lateness.histogram.max()), (Some(100), Some(200)));
+        assert_eq!(lateness.late, 1, "beyond the bound, not on it");
+        lateness.reset();
+        assert_eq!((lateness.histogram.count(), lateness.late), (0, 0));
     }
 }

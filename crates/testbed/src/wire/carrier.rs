@@ -1,12 +1,11 @@
 //! One turn of the wire: frames from the ports into the network, and out of it what is due.
 
 use btu_medium::{Address, Event, Frame, Kind, Network, Port as Place, Probability};
-use btu_stats::Histogram;
 use btu_suite::network::{Impairment, Station};
 use btu_units::{Bytes, Time};
 
 use super::WireError;
-use super::books::{self, PortBooks, PortView};
+use super::books::{self, Lateness, PortBooks, PortView};
 use super::plan::{Layout, WirePlan};
 use super::protocol::{Reply, Request, VERSION};
 use crate::port::{BATCH, Buffers, Port, now};
@@ -17,7 +16,7 @@ pub(super) struct Carrier {
     lanes: Vec<Lane>,
     buffers: Buffers,
     inputs: Vec<(Station, Place)>,
-    lateness: Histogram,
+    lateness: Lateness,
     /// The time the network was last asked at: frames count as no older.
     asked: Time,
     stopping: bool,
@@ -49,7 +48,7 @@ impl Carrier {
         let lanes = ports.map(|port| Ok(Lane::new(port?))).collect::<Result<Vec<_>, WireError>>()?;
         let mtu = lanes.iter().map(|lane| lane.port.mtu()).max().unwrap_or(0);
         let buffers = Buffers::new(plan.carriage.buffer_bytes(mtu));
-        let lateness = Histogram::new();
+        let lateness = Lateness::new(plan.mark_late_after);
         Ok(Self { network, lanes, buffers, inputs, lateness, asked: Time::ZERO, stopping: false })
     }
 
@@ -164,7 +163,7 @@ impl Carrier {
             };
         }
         self.network.reset();
-        self.lateness = Histogram::new();
+        self.lateness.reset();
         Ok(())
     }
 
@@ -197,16 +196,13 @@ impl Lane {
     }
 
     /// Sends what is queued, and notes how late each frame was: they leave evenly over the time the sending took.
-    fn send(&mut self, buffers: &mut Buffers, lateness: &mut Histogram) -> Result<(), WireError> {
+    fn send(&mut self, buffers: &mut Buffers, lateness: &mut Lateness) -> Result<(), WireError> {
         if self.outgoing.is_empty() {
             return Ok(());
         }
         let begin = now();
         let sent = self.port.send(buffers, &self.outgoing)?;
-        let each = now().since(begin).nanoseconds() / self.outgoing.len() as u64;
-        for (place, due) in (1..).zip(&self.dues) {
-            lateness.record(begin.since(*due).nanoseconds() + each * place);
-        }
+        lateness.record(&self.dues, begin, now());
         self.books.offered += self.outgoing.len() as u64;
         self.books.sent += sent as u64;
         self.outgoing.drain(..).for_each(|buffer| buffers.release(buffer));
