@@ -50,7 +50,7 @@ pub use frame::{Address, Damage, Frame, Kind};
 pub use input::Input;
 pub use limit::Limit;
 pub use line::Line;
-pub use link::{Link, REORDER_DEPTH, line};
+pub use link::line;
 pub use loss::{Loss, Scope};
 pub use network::{Attachment, Event, Network, Port, Wiring};
 pub use pass::Pass;

@@ -111,7 +111,7 @@ mod tests {
         let mut line = Line::new(BitRate::from_megabits_per_second(10), Limit::frames(10));
         // 1526 octets with preamble and check sequence: 1220.8 us at 10 Mb/s.
         let arrivals = drive(&mut line, &[(Time::ZERO, frame(0, 1514))]).arrivals;
-        assert_eq!(arrivals, [Arrival { tag: 0, at: Time::from_nanoseconds(1_220_800) }]);
+        assert_eq!(arrivals, [Arrival { tag: 0, at: Time::from_nanoseconds(1_220_800), damaged: false }]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use btu_medium::Link;
+use btu_network::Direction;
 use btu_suite::network::{Impairment, Station};
 use btu_testbed::offload::set_offloads;
 use btu_testbed::port::{Carriage, now};
@@ -123,9 +123,10 @@ fn veth(carriage: Carriage, impairment: Impairment) {
 
 fn path(megabits: u64) {
     let lab = PathLab::introduced();
-    let link = Link::new(BitRate::from_megabits_per_second(megabits), Span::from_milliseconds(1));
-    let mut wire = Wire::start(&path_plan(path_of(&link)));
-    stream(&format!("path of {}, 1 ms each way", link.rate), &lab.test, &lab.active, &mut wire);
+    let rate = BitRate::from_megabits_per_second(megabits);
+    let direction = Direction::new(rate, Span::from_milliseconds(1));
+    let mut wire = Wire::start(&path_plan(path_of(&direction)));
+    stream(&format!("path of {rate}, 1 ms each way"), &lab.test, &lab.active, &mut wire);
 }
 
 /// One TCP connection from `test` to `active`.

@@ -1,19 +1,21 @@
 //! One body of tests for every driver of the medium: virtual time here, the wire in real time.
 //!
-//! A driver offers a [`Bench`]: a link between a sender and a receiver. Each function sends something over it, and
-//! panics when what arrives is not what the link was asked for. Tolerances come from the bench: zero in virtual time.
+//! A driver offers a [`Bench`]: one direction of a line between a sender and a receiver. Each function sends something
+//! over it, and panics when what arrives is not what the line was asked for. Tolerances come from the bench: zero in
+//! virtual time. Which functions a driver passes is told by the tests that call them.
 
 pub mod virtual_time;
 
+use btu_network::{Direction, Loss, Reordering};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
-use crate::{Limit, Line, Link, Probability};
+use crate::{Limit, Line, Probability};
 
-/// A link under test.
+/// A line under test.
 pub trait Bench {
-    /// Raises `link`, sends a frame of each given length at (or as soon as possible after) its time from the start, in
+    /// Raises a line with this direction, sends a frame of each given length at (or as soon as possible after) its time from the start, in
     /// order, and returns what arrived, in the order of arrival.
-    fn run(&mut self, link: &Link, script: &[(Span, Bytes)]) -> Vec<Arrival>;
+    fn run(&mut self, direction: &Direction, script: &[(Span, Bytes)]) -> Vec<Arrival>;
 
     /// How far the median delay of frames may be off.
     fn tolerance(&self) -> Span;
@@ -28,6 +30,8 @@ pub struct Arrival {
     pub sent: Time,
     /// When it arrived.
     pub arrived: Time,
+    /// Whether it arrived otherwise than it was sent, with a bit inverted.
+    pub damaged: bool,
 }
 
 impl Arrival {
@@ -55,7 +59,7 @@ pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length:
     let burst = Limit::for_rate(rate).frames as u64 * 3 / 4;
     let rest = 1_000_000_000 / each.nanoseconds();
     let script: Vec<_> = (0..burst + rest).map(|n| (each * n.saturating_sub(burst), length)).collect();
-    let arrivals = bench.run(&Link::new(rate, Span::ZERO), &script);
+    let arrivals = bench.run(&Direction::new(rate, Span::ZERO), &script);
     assert_eq!(arrivals.len(), script.len(), "three quarters of a queue may not overflow it");
     let (first, last) = (arrivals[0], arrivals[arrivals.len() - 1]);
     let seconds = last.arrived.since(first.arrived).seconds();
@@ -71,7 +75,7 @@ pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length:
 /// When it does not.
 pub fn an_idle_link_delays_as_asked(bench: &mut impl Bench, delay: Span) {
     let script: Vec<_> = (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
-    let arrivals = bench.run(&Link::new(FAST, delay), &script);
+    let arrivals = bench.run(&Direction::new(FAST, delay), &script);
     assert_eq!(arrivals.len(), script.len());
     let mut delays: Vec<Span> = arrivals.iter().map(Arrival::delay).collect();
     delays.sort_unstable();
@@ -89,7 +93,7 @@ pub fn an_idle_link_delays_as_asked(bench: &mut impl Bench, delay: Span) {
 /// When they are not.
 pub fn losses_are_binomial(bench: &mut impl Bench, share: Probability) {
     let script = steady(4000);
-    let arrivals = bench.run(&Link { loss: share, ..Link::new(FAST, Span::ZERO) }, &script);
+    let arrivals = bench.run(&Direction { loss: Loss::Random(share), ..fast() }, &script);
     within_binomial("lost", script.len() - arrivals.len(), script.len(), share);
     assert!(arrivals.windows(2).all(|pair| pair[0].number < pair[1].number), "a loss neither reorders nor duplicates");
 }
@@ -100,7 +104,7 @@ pub fn losses_are_binomial(bench: &mut impl Bench, share: Probability) {
 /// When they are not.
 pub fn duplicates_come_in_pairs(bench: &mut impl Bench, share: Probability) {
     let script = steady(4000);
-    let arrivals = bench.run(&Link { duplicate: share, ..Link::new(FAST, Span::ZERO) }, &script);
+    let arrivals = bench.run(&Direction { duplicate: share, ..fast() }, &script);
     within_binomial("duplicated", arrivals.len() - script.len(), script.len(), share);
     let pairs = arrivals.windows(2).filter(|pair| pair[0].number == pair[1].number).count();
     assert_eq!(pairs, arrivals.len() - script.len(), "every extra frame follows its original");
@@ -112,7 +116,7 @@ pub fn duplicates_come_in_pairs(bench: &mut impl Bench, share: Probability) {
 /// When they are not.
 pub fn reordered_frames_are_overtaken(bench: &mut impl Bench, share: Probability) {
     let script = steady(4000);
-    let arrivals = bench.run(&Link { reorder: share, ..Link::new(FAST, Span::ZERO) }, &script);
+    let arrivals = bench.run(&Direction { reorder: Reordering { share, ..Reordering::NEVER }, ..fast() }, &script);
     assert_eq!(arrivals.len(), script.len());
     let mut next = 0;
     let mut reordered = 0;
@@ -124,6 +128,11 @@ pub fn reordered_frames_are_overtaken(bench: &mut impl Bench, share: Probability
         }
     }
     within_binomial("reordered", reordered, script.len(), share);
+}
+
+/// A fast line without delay.
+fn fast() -> Direction {
+    Direction::new(FAST, Span::ZERO)
 }
 
 /// Short frames every 50 us: an eighth of the link's rate.

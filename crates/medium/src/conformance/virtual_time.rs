@@ -1,12 +1,13 @@
 //! The simplest driver: a clock that jumps from event to event.
 
+use btu_network::Direction;
 use btu_units::{Bytes, Span, Time};
 
 use super::Bench;
 use crate::account::Cause;
 use crate::element::{Element, Step};
-use crate::frame::Frame;
-use crate::link::Link;
+use crate::frame::{Damage, Frame};
+use crate::link::line;
 
 /// What became of the frames of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +27,8 @@ pub struct Arrival {
     pub tag: u32,
     /// When it was due.
     pub at: Time,
+    /// Whether a bit of it was inverted.
+    pub damaged: bool,
 }
 
 /// Drives `element` with frames at ascending times, waking it exactly when it asks, until nothing is left inside.
@@ -70,7 +73,7 @@ impl Journey {
             let step = element.poll(now);
             assert!(element.account().is_balanced(), "{:?}", element.account());
             match step {
-                Step::Deliver(frame, due) => self.arrive(frame.tag, due, now),
+                Step::Deliver(frame, due) => self.arrive(frame, due, now),
                 Step::Drop(frame, cause) => self.drops.push((frame.tag, cause)),
                 Step::Duplicate(frame) => self.copies.push(frame.tag),
                 Step::Wake(time) => {
@@ -82,10 +85,10 @@ impl Journey {
         }
     }
 
-    fn arrive(&mut self, tag: u32, at: Time, now: Time) {
+    fn arrive(&mut self, frame: Frame, at: Time, now: Time) {
         assert!(at <= now, "delivered before it was due");
         assert!(self.arrivals.last().is_none_or(|before| before.at <= at), "due times go back");
-        self.arrivals.push(Arrival { tag, at });
+        self.arrivals.push(Arrival { tag: frame.tag, at, damaged: frame.damage != Damage::NONE });
     }
 }
 
@@ -97,13 +100,18 @@ pub struct VirtualBench {
 }
 
 impl Bench for VirtualBench {
-    fn run(&mut self, link: &Link, script: &[(Span, Bytes)]) -> Vec<super::Arrival> {
+    fn run(&mut self, direction: &Direction, script: &[(Span, Bytes)]) -> Vec<super::Arrival> {
         let frames: Vec<_> =
             (0u32..).zip(script).map(|(tag, &(after, length))| (Time::ZERO + after, Frame::new(tag, length))).collect();
-        let journey = drive(&mut link.chain("up", self.seed), &frames);
+        let journey = drive(&mut line(direction, "up", self.seed), &frames);
         let arrivals = journey.arrivals.into_iter();
         arrivals
-            .map(|Arrival { tag, at }| super::Arrival { number: tag, sent: frames[tag as usize].0, arrived: at })
+            .map(|Arrival { tag, at, damaged }| super::Arrival {
+                number: tag,
+                sent: frames[tag as usize].0,
+                arrived: at,
+                damaged,
+            })
             .collect()
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use btu_medium::{Attachment, Chain, Coin, Input, Limit, Link, Network, Pass, Port, Probability, Stage, Wiring};
-use btu_network::Drawing;
+use btu_medium::{Attachment, Chain, Coin, Input, Limit, Network, Pass, Port, Probability, Stage, Wiring, line};
+use btu_network::{Direction, Drawing, Loss, Reordering};
 use btu_suite::network::{Path, Station};
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
@@ -133,12 +133,10 @@ impl WirePlan {
     }
 
     fn path(&self, path: &Path, ports: &PathPorts) -> Result<Layout, WireError> {
-        let link = link(path)?;
+        let direction = direction(path)?;
+        let [inbound, outbound] = ["up", "down"].map(|name| line(&direction, name, self.seed));
         let mut layout = Draft::default();
-        layout.attach(
-            &ports.test,
-            Attachment { inbound: link.chain("up", self.seed), outbound: link.chain("down", self.seed) },
-        );
+        layout.attach(&ports.test, Attachment { inbound, outbound });
         for (station, interface) in [(Station::Active, &ports.active), (Station::Passive, &ports.passive)] {
             let output = pass(format!("{station}/output"));
             let port = layout.attach(interface, Attachment { inbound: output, outbound: self.input(station) });
@@ -159,16 +157,17 @@ fn pass(name: String) -> Chain {
     Chain::new(name, Stage::Pass(Pass::new()))
 }
 
-fn link(path: &Path) -> Result<Link, WireError> {
+fn direction(path: &Path) -> Result<Direction, WireError> {
     if path.rate.bits_per_second() == 0 {
         return Err(WireError::Plan("a line rate of 0 carries nothing".to_owned()));
     }
-    Ok(Link {
-        rate: path.rate,
-        delay: path.delay,
-        loss: probability("loss", path.loss)?,
+    let loss = probability("loss", path.loss)?;
+    let reorder = probability("reorder", path.reorder)?;
+    Ok(Direction {
+        loss: if loss > Probability::NEVER { Loss::Random(loss) } else { Loss::None },
         duplicate: probability("duplicate", path.duplicate)?,
-        reorder: probability("reorder", path.reorder)?,
+        reorder: Reordering { share: reorder, ..Reordering::NEVER },
+        ..Direction::new(path.rate, path.delay)
     })
 }
 
@@ -226,9 +225,9 @@ mod tests {
 
     #[test]
     fn elements_are_named_after_their_place() {
-        let layout = path(0.0).layout().unwrap();
+        let layout = path(0.1).layout().unwrap();
         let names: Vec<&str> = layout.network.accounts().map(|(name, _)| name).collect();
-        for name in ["up/line", "up/loss", "down/delay", "active/input", "passive/output"] {
+        for name in ["up/line", "up/loss", "down/loss", "active/input", "passive/output"] {
             assert!(names.contains(&name), "{name} in {names:?}");
         }
     }

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use btu_medium::Link;
 use btu_medium::conformance::{Arrival, Bench};
+use btu_network::{Direction, Loss, Rate};
 use btu_suite::network::Path;
 use btu_suite::record::WireAccount;
 use btu_testbed::port::{Instants, now};
@@ -68,14 +68,17 @@ pub(crate) fn path_plan(path: Path) -> WirePlan {
     WirePlan::new(SEED, shape)
 }
 
-/// A path that does only what `link` says.
-pub(crate) fn path_of(link: &Link) -> Path {
+/// A path that does what `direction` says.
+pub(crate) fn path_of(direction: &Direction) -> Path {
+    let (Rate::Fixed(rate), Loss::None | Loss::Random(_)) = (&direction.rate, direction.loss) else {
+        panic!("a path cannot do what {direction:?} asks");
+    };
     Path {
-        rate: link.rate,
-        delay: link.delay,
-        loss: link.loss.share(),
-        duplicate: link.duplicate.share(),
-        reorder: link.reorder.share(),
+        rate: *rate,
+        delay: direction.delay,
+        loss: direction.loss.share(),
+        duplicate: direction.duplicate.share(),
+        reorder: direction.reorder.share.share(),
     }
 }
 
@@ -83,10 +86,10 @@ pub(crate) fn path_of(link: &Link) -> Path {
 pub(crate) struct RealTimeBench;
 
 impl Bench for RealTimeBench {
-    fn run(&mut self, link: &Link, script: &[(Span, Bytes)]) -> Vec<Arrival> {
+    fn run(&mut self, direction: &Direction, script: &[(Span, Bytes)]) -> Vec<Arrival> {
         in_fresh_namespace(|| {
             let lab = PathLab::introduced();
-            let mut wire = Wire::start(&path_plan(path_of(link)));
+            let mut wire = Wire::start(&path_plan(path_of(direction)));
             let arrivals = run_script(&lab.test, &lab.active, ACTIVE, script);
             let account = wire.client.account().unwrap();
             check_books(&account);
@@ -186,7 +189,7 @@ fn receive_one(socket: &UdpSocket) -> nix::Result<Arrival> {
     let stamp = stamp.tv_sec().unsigned_abs() * 1_000_000_000 + stamp.tv_nsec().unsigned_abs();
     let arrived = Instants::now().at(Time::from_nanoseconds(stamp));
     let number = u32::from_be_bytes(payload[..4].try_into().unwrap());
-    Ok(Arrival { number, sent: Time::ZERO, arrived })
+    Ok(Arrival { number, sent: Time::ZERO, arrived, damaged: false })
 }
 
 /// One element of an account.

@@ -5,9 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 
+use btu_medium::Probability;
 use btu_medium::conformance::{self, FULL_FRAME, SHORTEST_FRAME};
-use btu_medium::{Link, Probability};
 use btu_model::{Ethernet, Transport};
+use btu_network::Direction;
 use btu_suite::network::{Impairment, Station};
 use btu_testbed::port::now;
 use btu_testbed::wire::WireError;
@@ -65,7 +66,7 @@ fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
     let expected = Ethernet::new(rate).goodput(Transport::Tcp).unwrap();
     in_fresh_namespace(|| {
         let lab = PathLab::new();
-        let mut wire = Wire::start(&path_plan(path_of(&Link::new(rate, Span::from_milliseconds(1)))));
+        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(rate, Span::from_milliseconds(1)))));
         for (from, to, place) in [(&lab.test, &lab.active, ACTIVE), (&lab.passive, &lab.test, TEST)] {
             let goodput = bulk(from, to, place, volume);
             println!("  {:.4} Mb/s, closed form {:.4} Mb/s", goodput / 1e6, expected / 1e6);
@@ -112,7 +113,7 @@ fn drain(listener: &TcpListener, ready: &mpsc::Sender<()>) -> f64 {
 fn only_what_comes_in_is_impaired() {
     in_fresh_namespace(|| {
         let lab = PathLab::introduced();
-        let mut wire = Wire::start(&path_plan(path_of(&Link::new(HUNDRED, Span::ZERO))));
+        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(HUNDRED, Span::ZERO))));
         let script: Vec<_> = (0..50).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
         let deaf = Impairment { delay: Span::ZERO, loss: 1.0 };
         wire.client.set(&[(Station::Active, deaf)]).unwrap();
@@ -136,7 +137,7 @@ fn only_what_comes_in_is_impaired() {
 fn the_switch_knows_its_stations() {
     in_fresh_namespace(|| {
         let lab = PathLab::new();
-        let mut wire = Wire::start(&path_plan(path_of(&Link::new(HUNDRED, Span::ZERO))));
+        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(HUNDRED, Span::ZERO))));
         let script = [(Span::ZERO, FULL_FRAME); 20];
         assert_eq!(run_script(&lab.active, &lab.passive, PASSIVE, &script).len(), 20);
         let account = wire.client.account().unwrap();
@@ -154,7 +155,7 @@ fn the_switch_knows_its_stations() {
 fn bad_orders_are_refused() {
     in_fresh_namespace(|| {
         let _lab = PathLab::new();
-        let mut wire = Wire::start(&path_plan(path_of(&Link::new(TEN, Span::ZERO))));
+        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(TEN, Span::ZERO))));
         let impossible = Impairment { delay: Span::ZERO, loss: 1.5 };
         for order in [(Station::Test, Impairment::DR), (Station::Active, impossible)] {
             let refused = wire.client.set(&[(Station::Passive, Impairment::DL), order]);
@@ -168,7 +169,7 @@ fn bad_orders_are_refused() {
 fn a_wire_ends() {
     in_fresh_namespace(|| {
         let _lab = PathLab::new();
-        let start = || Wire::start(&path_plan(path_of(&Link::new(TEN, Span::ZERO))));
+        let start = || Wire::start(&path_plan(path_of(&Direction::new(TEN, Span::ZERO))));
         assert!(start().let_go().success());
         assert!(start().stop().success());
         let bereft = start();
