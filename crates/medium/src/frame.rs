@@ -104,6 +104,11 @@ impl Address {
         self.0 >> 24 == 0x0002_6274
     }
 
+    /// The number of the station whose address it is, if it is one of [`Self::of_station`].
+    pub const fn station_number(self) -> Option<u32> {
+        if self.is_station() { Some((self.0 & 0x00ff_ffff) as u32) } else { None }
+    }
+
     /// Its octets on the wire.
     pub const fn octets(self) -> [u8; 6] {
         let [_, _, first, second, third, fourth, fifth, sixth] = self.0.to_be_bytes();
@@ -139,6 +144,8 @@ mod tests {
         let address = Address::of_station(0x01_0203);
         assert_eq!(address.octets(), [2, 0x62, 0x74, 1, 2, 3]);
         assert!(address.is_station() && !address.is_group());
+        assert_eq!(address.station_number(), Some(0x01_0203));
+        assert_eq!(Address::BROADCAST.station_number(), None);
     }
 
     #[test]

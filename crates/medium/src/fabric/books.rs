@@ -1,0 +1,77 @@
+//! A fabric's books and meters.
+
+use std::ops::AddAssign;
+
+use super::Fabric;
+use super::node::Node;
+use crate::account::Account;
+use crate::segment::{Meter, Segment};
+
+impl Fabric {
+    /// The books of every element, medium and bridge, with their names.
+    pub fn accounts(&self) -> impl Iterator<Item = (&str, Account)> {
+        self.nodes.iter().flat_map(|node| {
+            let (whole, parts) = match node {
+                Node::Medium { name, .. } | Node::Bridge { name, .. } => (Some((name.as_str(), node.account())), None),
+                Node::Line { chain, .. } => (None, Some(chain.accounts())),
+            };
+            whole.into_iter().chain(parts.into_iter().flatten())
+        })
+    }
+
+    /// The books of the whole, seen from its ports.
+    pub fn account(&self) -> Account {
+        let mut whole = self.nodes.iter().map(Node::account).fold(Account::default(), Account::beside);
+        whole.held += self.pending.len() as u64;
+        // What one node delivers another receives; only what passed the ports counts from outside.
+        (whole.received, whole.delivered) = (self.received, self.delivered);
+        whole
+    }
+
+    /// What the segments were busy with, in the drawing's order and with their names, and then the links, each direction
+    /// by itself as `link/forth` and `link/back`. Stars sum their lines.
+    pub fn meters(&self) -> impl Iterator<Item = (&str, Meter)> {
+        let segments = self.segments.iter().filter_map(|range| self.segment_meter(range.clone()));
+        let links = self.links.iter().flatten().filter_map(|&line| match &self.nodes[line as usize] {
+            Node::Line { name, gauge, .. } => Some((name.as_str(), gauge.meter())),
+            Node::Medium { .. } | Node::Bridge { .. } => None,
+        });
+        segments.chain(links)
+    }
+
+    fn segment_meter(&self, range: std::ops::Range<u32>) -> Option<(&str, Meter)> {
+        let [first, lines @ ..] = &self.nodes[range.start as usize..range.end as usize] else { return None };
+        match first {
+            Node::Medium { name, medium, .. } => Some((name, medium.meter())),
+            Node::Bridge { name, .. } => {
+                let mut sum = Meter::default();
+                lines.iter().for_each(|node| {
+                    if let Node::Line { gauge, .. } = node {
+                        sum += gauge.meter();
+                    }
+                });
+                Some((name, sum))
+            }
+            Node::Line { .. } => None,
+        }
+    }
+
+    /// Opens new books and meters everywhere; frames inside are carried over as received.
+    pub fn reset(&mut self) {
+        self.nodes.iter_mut().for_each(Node::reset);
+        self.delivered = 0;
+        self.received = 0;
+        self.received = self.account().held;
+    }
+}
+
+impl AddAssign for Meter {
+    fn add_assign(&mut self, other: Self) {
+        self.data += other.data;
+        self.overhead += other.overhead;
+        self.collisions += other.collisions;
+        self.collision_count += other.collision_count;
+        self.frames += other.frames;
+        self.lines += other.lines;
+    }
+}

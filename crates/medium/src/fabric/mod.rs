@@ -1,0 +1,143 @@
+//! A whole drawn network: media, lines and bridges, and what goes on between them.
+//!
+//! A fabric is its own virtual-time loop. Frames that are accepted wait until a poll reaches their time; a poll lets one
+//! thing after the other happen, in the order of their times, up to its `now`. So no part of the network ever sees time
+//! go back, and what happens does not depend on when or how often a driver polls. At equal times the order is: what was
+//! under way inside (the node drawn first goes first), then frames from outside in the order in which they were accepted.
+
+mod alarms;
+mod books;
+mod bridge;
+mod build;
+mod gauge;
+mod hub;
+mod medium;
+mod node;
+mod table;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::collections::VecDeque;
+
+use btu_network::Drawing;
+use btu_units::{Span, Time};
+
+use crate::frame::Frame;
+use crate::network::{Event, Port};
+use alarms::Alarms;
+use node::{Hop, Node, Place};
+
+/// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like [`crate::Network`].
+///
+/// Stations of the drawing are known by [`crate::Address::of_station`]; frames from and to other addresses pass as on any
+/// network with bridges: they are flooded until it is known where they belong.
+#[derive(Debug)]
+pub struct Fabric {
+    nodes: Vec<Node>,
+    /// When each node wants to be polled.
+    alarms: Alarms,
+    /// Where each station's frames enter.
+    entries: Vec<Place>,
+    /// The nodes of each segment.
+    segments: Vec<std::ops::Range<u32>>,
+    /// The two lines of each link.
+    links: Vec<[u32; 2]>,
+    /// Frames from outside whose time has not come.
+    pending: VecDeque<(Time, Port, Frame)>,
+    /// The node that is being asked for all that has happened.
+    asked: Option<u32>,
+    /// How far the network has come.
+    clock: Time,
+    received: u64,
+    delivered: u64,
+}
+
+impl Fabric {
+    /// The network of `drawing`; all its random streams come from `seed` and the names of its parts.
+    pub fn of(drawing: &Drawing, seed: u64) -> Self {
+        let build = build::build(drawing, seed);
+        Self {
+            alarms: Alarms::new(build.nodes.len()),
+            nodes: build.nodes,
+            entries: build.entries,
+            segments: build.segments,
+            links: build.links,
+            pending: VecDeque::new(),
+            asked: None,
+            clock: Time::ZERO,
+            received: 0,
+            delivered: 0,
+        }
+    }
+
+    /// How many ports there are: one for each station.
+    pub fn ports(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Takes a frame that the station at `port` hands over at `now`. A port that the drawing does not have is our own bug.
+    ///
+    /// # Panics
+    /// When there is no such port.
+    pub fn accept(&mut self, port: Port, frame: Frame, now: Time) {
+        assert!(port.index() < self.entries.len(), "{port:?} of {}", self.entries.len());
+        self.received += 1;
+        self.pending.push_back((now, port, frame));
+    }
+
+    /// The next thing that has happened by `now`; call it until it answers [`Event::Wake`] or [`Event::Idle`].
+    pub fn poll(&mut self, now: Time) -> Event {
+        while let Some(node) = self.asked.or_else(|| self.advance(now)) {
+            self.asked = Some(node);
+            match self.nodes[node as usize].poll(self.clock) {
+                Hop::To(Place::Station(station), frame, due) => {
+                    self.delivered += 1;
+                    return Event::Deliver(Port(station), frame, due);
+                }
+                Hop::To(place, frame, _) => {
+                    let next = self.hand(place, frame);
+                    self.alarms.set(next, self.clock);
+                }
+                Hop::Drop(frame, cause) => return Event::Drop(frame, cause),
+                Hop::Duplicate(frame) => return Event::Duplicate(frame),
+                Hop::Wake(time) => self.quiet(|alarms, clock| alarms.set(node, time.max(clock + INSTANT))),
+                Hop::Idle => self.quiet(|alarms, _| alarms.clear(node)),
+            }
+        }
+        self.alarms.earliest().map_or(Event::Idle, |(time, _)| Event::Wake(time))
+    }
+
+    /// Moves the clock to the next thing that happens by `now`, and says which node it happens at.
+    fn advance(&mut self, now: Time) -> Option<u32> {
+        let alarm = self.alarms.earliest().filter(|&(time, _)| time <= now);
+        let input = self.pending.front().map(|&(time, ..)| time).filter(|&time| time <= now);
+        match (alarm, input) {
+            (Some((time, node)), input) if input.is_none_or(|input| time <= input) => {
+                self.clock = self.clock.max(time);
+                Some(node)
+            }
+            (_, Some(time)) => {
+                self.clock = self.clock.max(time);
+                let (_, port, frame) = self.pending.pop_front()?;
+                Some(self.hand(self.entries[port.index()], frame))
+            }
+            (_, None) => None,
+        }
+    }
+
+    /// Hands a frame to the node of `place`, which is not a station, and says which it is.
+    fn hand(&mut self, place: Place, frame: Frame) -> u32 {
+        let (Place::Tap(node, _) | Place::Line(node) | Place::Bridge(node, _) | Place::Station(node)) = place;
+        self.nodes[node as usize].accept(place, frame, self.clock);
+        node
+    }
+
+    /// Ends the asking of a node.
+    fn quiet(&mut self, set: impl FnOnce(&mut Alarms, Time)) {
+        set(&mut self.alarms, self.clock);
+        self.asked = None;
+    }
+}
+
+/// The least that a wake-up is later than what was asked for last: a promise of every node.
+const INSTANT: Span = Span::from_nanoseconds(1);

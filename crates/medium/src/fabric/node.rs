@@ -1,0 +1,114 @@
+//! The three kinds of node that a drawing is made of, and where their frames go.
+
+use btu_units::Time;
+
+use super::bridge::{Bridge, Forwarding};
+use super::gauge::Gauge;
+use super::medium::Medium;
+use crate::account::{Account, Cause};
+use crate::chain::Chain;
+use crate::element::{Element, Step};
+use crate::frame::Frame;
+use crate::segment::{Passage, Segment, Tap};
+
+/// Where frames go next. Nodes are named by their place in the fabric's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Out of the network, at a station.
+    Station(u32),
+    /// Onto a medium at a tap.
+    Tap(u32, Tap),
+    /// Into a line.
+    Line(u32),
+    /// Into a bridge by one of its ports.
+    Bridge(u32, u32),
+}
+
+/// What a node's poll answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Hop {
+    /// The frame goes on; it was due at this time.
+    To(Place, Frame, Time),
+    /// The frame is gone.
+    Drop(Frame, Cause),
+    /// One more frame with this tag is inside.
+    Duplicate(Frame),
+    /// Nothing more before this time.
+    Wake(Time),
+    /// Nothing more until a frame is accepted.
+    Idle,
+}
+
+/// A part of the network, with its name as drawn and the places its frames go to.
+#[derive(Debug)]
+pub(super) enum Node {
+    /// A shared medium or ring; exits by tap.
+    Medium { name: String, medium: Medium, exits: Vec<Place> },
+    /// One direction of a line; its parts have names of their own.
+    Line { name: String, chain: Chain, gauge: Gauge, exit: Place },
+    /// A bridge, or the inside of a star; exits by port.
+    Bridge { name: String, bridge: Bridge, exits: Vec<Place> },
+}
+
+impl Node {
+    /// Takes a frame that arrives at `now` at the node of `place`.
+    pub(super) fn accept(&mut self, place: Place, frame: Frame, now: Time) {
+        match (self, place) {
+            (Self::Medium { medium, .. }, Place::Tap(_, tap)) => medium.accept(tap, frame, now),
+            (Self::Line { chain, .. }, Place::Line(_)) => chain.accept(frame, now),
+            (Self::Bridge { bridge, .. }, Place::Bridge(_, port)) => bridge.accept(port, frame, now),
+            (node, place) => unreachable!("{place:?} leads to {node:?}: the fabric was put together wrongly"),
+        }
+    }
+
+    /// The next thing that has happened by `now`.
+    pub(super) fn poll(&mut self, now: Time) -> Hop {
+        match self {
+            Self::Medium { medium, exits, .. } => match medium.poll(now) {
+                Passage::Deliver(tap, frame, due) => Hop::To(exits[tap.index()], frame, due),
+                Passage::Drop(frame, cause) => Hop::Drop(frame, cause),
+                Passage::Duplicate(frame) => Hop::Duplicate(frame),
+                Passage::Wake(time) => Hop::Wake(time),
+                Passage::Idle => Hop::Idle,
+            },
+            Self::Line { chain, gauge, exit, .. } => match chain.poll(now) {
+                Step::Deliver(frame, due) => {
+                    gauge.count(&frame);
+                    Hop::To(*exit, frame, due)
+                }
+                Step::Drop(frame, cause) => Hop::Drop(frame, cause),
+                Step::Duplicate(frame) => Hop::Duplicate(frame),
+                Step::Wake(time) => Hop::Wake(time),
+                Step::Idle => Hop::Idle,
+            },
+            Self::Bridge { bridge, exits, .. } => match bridge.poll(now) {
+                Forwarding::To(port, frame) => Hop::To(exits[port as usize], frame, now),
+                Forwarding::Drop(frame, cause) => Hop::Drop(frame, cause),
+                Forwarding::Duplicate(frame) => Hop::Duplicate(frame),
+                Forwarding::Wake(time) => Hop::Wake(time),
+                Forwarding::Idle => Hop::Idle,
+            },
+        }
+    }
+
+    /// Its books as a whole.
+    pub(super) fn account(&self) -> Account {
+        match self {
+            Self::Medium { medium, .. } => medium.account(),
+            Self::Line { chain, .. } => chain.account(),
+            Self::Bridge { bridge, .. } => bridge.account(),
+        }
+    }
+
+    /// Opens new books.
+    pub(super) fn reset(&mut self) {
+        match self {
+            Self::Medium { medium, .. } => medium.reset(),
+            Self::Line { chain, gauge, .. } => {
+                chain.reset();
+                gauge.reset();
+            }
+            Self::Bridge { bridge, .. } => bridge.reset(),
+        }
+    }
+}
