@@ -4,6 +4,7 @@
 pub mod activity;
 pub mod books;
 pub mod cell;
+pub mod history;
 pub mod network;
 pub mod plan;
 pub mod record;

@@ -1,0 +1,87 @@
+//! Table 2, printed and recomputed.
+
+use serde::Serialize;
+
+use super::means::Half;
+use super::rows::{Activity, MESSAGE_BYTES, Machine, Rows};
+use crate::history::table::{lines, number, whole};
+
+const PENALTIES: &str = include_str!("../../../data/btu95_penalties.csv");
+
+/// As for the means: two decimals, sometimes cut.
+const TOLERANCE_SECONDS: f64 = 0.0101;
+
+/// Who pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The network activity, because the host activity runs.
+    Network,
+    /// The host activity, because the network activity runs.
+    Host,
+}
+
+/// A cell of Table 2.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PenaltyCheck {
+    /// Message size.
+    pub message_bytes: u64,
+    /// The host activity.
+    pub activity: Activity,
+    /// Who pays.
+    pub side: Side,
+    /// As printed.
+    pub printed_seconds: f64,
+    /// The mean over the six components of how much longer it took than alone, gains counted as nothing.
+    pub recomputed_seconds: f64,
+    /// The same with gains counted: the plain difference that the paper's text describes.
+    pub signed_seconds: f64,
+    /// Whether printed and recomputed agree within 0.01 s.
+    pub follows: bool,
+}
+
+/// Every cell of `machine`.
+pub(super) fn check(rows: &Rows, machine: Machine) -> Vec<PenaltyCheck> {
+    let own = lines::<8>(PENALTIES).filter(|fields| fields[0] == machine.name().replace(' ', ""));
+    own.flat_map(|fields| {
+        let message = whole(fields[1]);
+        Activity::ALL.into_iter().enumerate().flat_map(move |(place, activity)| {
+            [(Side::Network, fields[2 + 2 * place]), (Side::Host, fields[3 + 2 * place])]
+                .map(|(side, printed)| cell(rows, machine, message, activity, side, number(printed)))
+        })
+    })
+    .collect()
+}
+
+fn cell(rows: &Rows, machine: Machine, message: u64, activity: Activity, side: Side, printed: f64) -> PenaltyCheck {
+    let differences = differences(rows, machine, message, activity, side);
+    let recomputed = differences.map(|seconds| seconds.max(0.0)).iter().sum::<f64>() / 6.0;
+    PenaltyCheck {
+        message_bytes: message,
+        activity,
+        side,
+        printed_seconds: printed,
+        recomputed_seconds: recomputed,
+        signed_seconds: differences.iter().sum::<f64>() / 6.0,
+        follows: (printed - recomputed).abs() <= TOLERANCE_SECONDS,
+    }
+}
+
+/// How much longer each of the six took than alone.
+fn differences(rows: &Rows, machine: Machine, message: u64, activity: Activity, side: Side) -> [f64; 6] {
+    let (half, alone) = match side {
+        Side::Network => (Half::Network, rows.baseline(machine, message)),
+        Side::Host => (Half::Host, [rows.host_baseline(machine, activity); 6]),
+    };
+    let together = rows.six(machine, activity, half, message).1;
+    std::array::from_fn(|index| together[index] - alone[index])
+}
+
+/// The sum of the six recomputed penalties of each message size.
+pub(super) fn totals(rows: &Rows, machine: Machine) -> [f64; 5] {
+    MESSAGE_BYTES.map(|message| {
+        let cells =
+            Activity::ALL.into_iter().flat_map(|activity| [Side::Network, Side::Host].map(|side| (activity, side)));
+        cells.map(|(activity, side)| cell(rows, machine, message, activity, side, 0.0).recomputed_seconds).sum()
+    })
+}

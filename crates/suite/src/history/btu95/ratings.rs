@@ -1,0 +1,100 @@
+//! The rating by each rule that was in use.
+
+use btu_stats::{Bootstrap, Interval, Means};
+use serde::Serialize;
+
+use super::means::{Half, MeanKind, three};
+use super::rows::{Activity, MESSAGE_BYTES, Machine, Rows};
+
+/// What each component moved: 4 MB, in Mb.
+const VOLUME_MEGABITS: f64 = 32.0;
+
+/// Where the durations come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowSource {
+    /// The geometric means as printed, slips included.
+    PrintedMeans,
+    /// The raw rows.
+    RawRows,
+}
+
+/// Which mean over the three loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverLoads {
+    /// Geometric: what the SPARC 10 and the PC were rated by.
+    Geometric,
+    /// Arithmetic: what the DEC and the SGI were rated by.
+    Arithmetic,
+}
+
+/// The rating of a machine by one rule.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Rating95 {
+    /// Where the durations come from.
+    pub rows: RowSource,
+    /// Which mean over the loads.
+    pub over_loads: OverLoads,
+    /// BTU of each message size, rounded to two decimals as the paper did.
+    pub per_size_megabits_per_second: [f64; 5],
+    /// Means over the sizes.
+    pub megabits_per_second: Means,
+    /// How far the geometric mean would move with other components: 95 %, bootstrap over the six components within each
+    /// load and size, for raw rows with geometric means throughout. Nothing was repeated in 1995, so this is no measurement
+    /// error, but it says what a difference between two machines is worth.
+    pub over_components: Option<Interval>,
+}
+
+/// By every rule.
+pub(super) fn all(rows: &Rows, machine: Machine) -> Vec<Rating95> {
+    let sources = [RowSource::PrintedMeans, RowSource::RawRows];
+    let rules = sources
+        .into_iter()
+        .flat_map(|source| [OverLoads::Geometric, OverLoads::Arithmetic].map(|over_loads| (source, over_loads)));
+    rules.map(|(source, over_loads)| rate(rows, machine, source, over_loads)).collect()
+}
+
+fn rate(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads) -> Rating95 {
+    let per_size = MESSAGE_BYTES.map(|message| {
+        let durations = three(&Activity::ALL.map(|activity| duration(rows, machine, source, activity, message)));
+        let duration = match over_loads {
+            OverLoads::Geometric => durations.geometric,
+            OverLoads::Arithmetic => durations.arithmetic,
+        };
+        (VOLUME_MEGABITS / duration * 100.0).round() / 100.0
+    });
+    let is_geometric_throughout = (source, over_loads) == (RowSource::RawRows, OverLoads::Geometric);
+    Rating95 {
+        rows: source,
+        over_loads,
+        per_size_megabits_per_second: per_size,
+        megabits_per_second: three(&per_size),
+        over_components: is_geometric_throughout.then(|| over_components(rows, machine)).flatten(),
+    }
+}
+
+fn duration(rows: &Rows, machine: Machine, source: RowSource, activity: Activity, message: u64) -> f64 {
+    match source {
+        RowSource::PrintedMeans => rows.printed(machine, activity, Half::Network, MeanKind::Geometric, message),
+        RowSource::RawRows => three(&rows.six(machine, activity, Half::Network, message).1).geometric,
+    }
+}
+
+fn over_components(rows: &Rows, machine: Machine) -> Option<Interval> {
+    let cells = Activity::ALL.into_iter().flat_map(|activity| MESSAGE_BYTES.map(|message| (activity, message)));
+    let strata: Vec<Vec<f64>> = cells
+        .map(|(activity, message)| {
+            rows.six(machine, activity, Half::Network, message)
+                .1
+                .map(|seconds| (VOLUME_MEGABITS / seconds).ln())
+                .to_vec()
+        })
+        .collect();
+    let mean = |strata: &[Vec<f64>]| {
+        let sums = strata.iter().map(|stratum| stratum.iter().sum::<f64>() / stratum.len() as f64);
+        sums.sum::<f64>() / strata.len() as f64
+    };
+    let bootstrap = Bootstrap { method: btu_stats::Method::Percentile, ..Bootstrap::new(1995) };
+    bootstrap.of_strata(&strata, mean)?.interval.map(|interval| interval.map(f64::exp))
+}
