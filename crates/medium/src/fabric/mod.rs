@@ -6,6 +6,7 @@
 //! under way inside (the node drawn first goes first), then frames from outside in the order in which they were accepted.
 
 mod alarms;
+mod announce;
 mod books;
 mod bridge;
 mod build;
@@ -13,6 +14,8 @@ mod gauge;
 mod hub;
 mod medium;
 mod node;
+#[cfg(test)]
+mod properties;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -137,3 +137,22 @@ fn a_bridge_between_two_segments_and_a_link_carries_what_belongs_elsewhere() {
     assert_eq!(back.iter().map(|&(port, tag, _)| (port, tag)).collect::<Vec<_>>(), [(0, 9)]);
     assert!(fabric.account().is_balanced() && fabric.account().held == 0, "{:?}", fabric.account());
 }
+
+#[test]
+fn after_an_announcement_nothing_is_flooded() {
+    let drawing = Sketch::default()
+        .segment(shared(megabits(10)), 2)
+        .segment(star(megabits(10)), 2)
+        .bridge(&[0], &[0])
+        .bridge(&[1], &[0])
+        .link([End::Bridge(BridgeId(0)), End::Bridge(BridgeId(1))], Direction::new(megabits(1), Span::ZERO))
+        .0;
+    let mut fabric = Fabric::of(&drawing, 1);
+    fabric.announce();
+    let pairs = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let script: Vec<_> =
+        (0u32..).zip(pairs).map(|(tag, (from, to))| (u64::from(tag) * 100_000, from, frame(tag, from, to))).collect();
+    let arrivals: Vec<_> = run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
+    let wanted = script.iter().map(|(_, _, frame)| (frame.destination.station_number().unwrap(), frame.tag));
+    assert_eq!(arrivals, wanted.collect::<Vec<(u32, u32)>>());
+}

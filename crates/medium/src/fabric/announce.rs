@@ -1,0 +1,54 @@
+//! What bridges would know after every station had spoken once.
+
+use super::Fabric;
+use super::node::{Node, Place};
+use crate::frame::Address;
+
+impl Fabric {
+    /// Lets every bridge and star learn where all stations are, as if each had announced itself before the start; nothing is
+    /// sent for it. Simulations begin so, because stations of a real network have long spoken when one looks at it; without
+    /// it the first frames to each station are flooded.
+    pub fn announce(&mut self) {
+        let ways: Vec<Vec<(u32, Place)>> = self.nodes.iter().map(|node| self.ways_on(node)).collect();
+        let mut open = Vec::new();
+        for station in 0..self.entries.len() {
+            open.push(self.entries[station]);
+            while let Some(place) = open.pop() {
+                self.introduce(Address::of_station(station as u32), place, &ways, &mut open);
+            }
+        }
+    }
+
+    /// Introduces a station to the bridge at `place`, and opens the places that its frame would reach from there.
+    fn introduce(&mut self, station: Address, place: Place, ways: &[Vec<(u32, Place)>], open: &mut Vec<Place>) {
+        let (node, came_by) = match place {
+            Place::Station(_) => return,
+            Place::Line(node) => (node, None),
+            Place::Tap(node, tap) => (node, Some(tap.0)),
+            Place::Bridge(node, port) => (node, Some(port)),
+        };
+        if let (Node::Bridge { bridge, .. }, Some(port)) = (&mut self.nodes[node as usize], came_by) {
+            bridge.table().learn(station, port);
+        }
+        open.extend(ways[node as usize].iter().filter(|&&(way, _)| Some(way) != came_by).map(|&(_, place)| place));
+    }
+
+    /// The exits of a node that lead to a bridge at last, with their numbers. Exits to stations are left out, so that large
+    /// segments cost no more than small ones.
+    fn ways_on(&self, node: &Node) -> Vec<(u32, Place)> {
+        let exits = match node {
+            Node::Medium { exits, .. } | Node::Bridge { exits, .. } => exits.as_slice(),
+            // A line has one end, and no number that a frame could have come by.
+            Node::Line { exit, .. } => return vec![(u32::MAX, *exit)],
+        };
+        (0..).zip(exits.iter().copied()).filter(|&(_, exit)| !self.ends_at_station(exit)).collect()
+    }
+
+    fn ends_at_station(&self, place: Place) -> bool {
+        match place {
+            Place::Station(_) => true,
+            Place::Line(line) => matches!(self.nodes[line as usize], Node::Line { exit: Place::Station(_), .. }),
+            Place::Tap(..) | Place::Bridge(..) => false,
+        }
+    }
+}
