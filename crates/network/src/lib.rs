@@ -6,16 +6,20 @@
 
 mod direction;
 mod drawing;
+mod library;
 mod link;
 mod queue;
+mod read;
 mod segment;
 mod station;
 mod traffic;
 
 pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, Trace};
 pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
+pub use library::{library, library_text, library_trace};
 pub use link::{Bridge, Change, End, Link, Way};
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
+pub use read::{Files, Place, Problem, ReadError, Reader};
 pub use segment::{Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing};
 pub use station::{Attachment, Station};
 pub use traffic::{Arrivals, Flow, Sizes, Target};

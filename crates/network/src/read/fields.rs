@@ -1,0 +1,261 @@
+//! Reading a table key by key: every key is asked for by name, so what was never asked for is unknown.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use super::nearest::{listed, suggestion};
+use super::problem::{Problems, Spot};
+use super::tree::{At, Node, Table, Value};
+
+/// Longest text that is looked at as a quantity or a name.
+const LONGEST: usize = 100;
+
+/// A value with the keys that lead to it.
+#[derive(Debug, Clone)]
+pub(super) struct Item<'a> {
+    pub(super) node: &'a Node,
+    pub(super) spot: Spot,
+    problems: &'a Problems,
+}
+
+/// A table that is being read.
+#[derive(Debug)]
+pub(super) struct Fields<'a> {
+    table: &'a Table,
+    pub(super) spot: Spot,
+    problems: &'a Problems,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Fields<'a> {
+    /// Begins to read `table`.
+    pub(super) fn of(table: &'a Table, spot: Spot, problems: &'a Problems) -> Self {
+        Self { table, spot, problems, asked: RefCell::default() }
+    }
+
+    /// The value under `key`.
+    pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
+        let entry = self.table.get(key)?;
+        Some(Item { node: &entry.node, spot: self.below(key, &entry.node.at), problems: self.problems })
+    }
+
+    /// The value under `key`, which must be there.
+    pub(super) fn need(&self, key: &'static str, example: &str) -> Option<Item<'a>> {
+        let item = self.get(key);
+        if item.is_none() {
+            self.problem(format!("`{key}` is missing: write for example `{key} = {example}`"));
+        }
+        item
+    }
+
+    /// The quantity under `key`.
+    pub(super) fn quantity<T: FromStr>(&self, key: &'static str) -> Option<T>
+    where
+        T::Err: Display,
+    {
+        self.get(key)?.quantity()
+    }
+
+    /// The quantity under `key`, within bounds.
+    pub(super) fn quantity_in<T>(&self, key: &'static str, bounds: RangeInclusive<T>) -> Option<T>
+    where
+        T: FromStr + PartialOrd + Display,
+        T::Err: Display,
+    {
+        self.get(key)?.quantity_in(bounds)
+    }
+
+    /// The whole number under `key`.
+    pub(super) fn whole(&self, key: &'static str, bounds: RangeInclusive<u32>) -> Option<u32> {
+        self.get(key)?.whole(bounds)
+    }
+
+    /// The truth value under `key`.
+    pub(super) fn truth(&self, key: &'static str) -> Option<bool> {
+        self.get(key)?.truth()
+    }
+
+    /// The members of the table, each as an item: for tables whose keys are names.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'a str, Spot, Item<'a>)> {
+        self.table.entries.iter().map(|entry| {
+            let spot = self.below(&entry.key, &entry.key_at);
+            let item = Item { node: &entry.node, spot: spot.clone(), problems: self.problems };
+            (entry.key.as_str(), spot, item)
+        })
+    }
+
+    /// Complains about the table.
+    pub(super) fn problem(&self, message: impl Into<String>) {
+        self.problems.note(&self.spot, message);
+    }
+
+    /// Complains about a place that was reached from the table.
+    pub(super) fn problem_at(&self, spot: &Spot, message: impl Into<String>) {
+        self.problems.note(spot, message);
+    }
+
+    /// Complains about every key that was not asked for.
+    pub(super) fn finish(self) {
+        let asked = self.asked.into_inner();
+        for entry in self.table.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
+            let spot =
+                Spot { at: entry.key_at.clone(), path: format!("{}{}", prefix(&self.spot.path), clip(&entry.key)) };
+            let meant = suggestion(&entry.key, asked.iter().copied());
+            let known = listed(asked.iter().copied());
+            self.problems.note(&spot, format!("there is no such key here{meant}; there are {known}"));
+        }
+    }
+
+    fn below(&self, key: &str, at: &At) -> Spot {
+        Spot { at: at.clone(), path: format!("{}{}", prefix(&self.spot.path), clip(key)) }
+    }
+}
+
+impl<'a> Item<'a> {
+    /// The text that it is.
+    pub(super) fn text(&self) -> Option<&'a str> {
+        match &self.node.value {
+            Value::Text(text) if text.len() <= LONGEST => Some(text),
+            Value::Text(_) => self.none(format!("this is longer than {LONGEST} characters")),
+            other => self.none(format!("this is {}; a text is wanted, in quotation marks", other.what())),
+        }
+    }
+
+    /// The text of any length that it is.
+    pub(super) fn prose(&self) -> Option<String> {
+        match &self.node.value {
+            Value::Text(text) => Some(text.clone()),
+            other => self.none(format!("this is {}; a text is wanted, in quotation marks", other.what())),
+        }
+    }
+
+    /// The quantity that it is: a text, because a quantity has a unit.
+    pub(super) fn quantity<T: FromStr>(&self) -> Option<T>
+    where
+        T::Err: Display,
+    {
+        let written = match &self.node.value {
+            // Lets the quantity itself say which units there are.
+            Value::Whole(number) => number.to_string(),
+            Value::Number(number) => number.to_string(),
+            _ => self.text()?.to_owned(),
+        };
+        written.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
+    }
+
+    /// The quantity that it is, within bounds.
+    pub(super) fn quantity_in<T>(&self, bounds: RangeInclusive<T>) -> Option<T>
+    where
+        T: FromStr + PartialOrd + Display,
+        T::Err: Display,
+    {
+        let value = self.quantity()?;
+        if bounds.contains(&value) {
+            return Some(value);
+        }
+        self.none(format!("{value} is not possible here: from {} to {} is", bounds.start(), bounds.end()))
+    }
+
+    /// The whole number that it is.
+    pub(super) fn whole(&self, bounds: RangeInclusive<u32>) -> Option<u32> {
+        let Value::Whole(number) = self.node.value else {
+            return self.none(format!("this is {}; a whole number is wanted", self.node.value.what()));
+        };
+        let fits = u32::try_from(number).ok().filter(|number| bounds.contains(number));
+        fits.or_else(|| {
+            self.none(format!("{number} is not possible here: from {} to {} is", bounds.start(), bounds.end()))
+        })
+    }
+
+    /// The number that it is, whole or not.
+    pub(super) fn number(&self, bounds: RangeInclusive<f64>) -> Option<f64> {
+        let number = match self.node.value {
+            Value::Whole(number) => number as f64,
+            Value::Number(number) => number,
+            _ => return self.none(format!("this is {}; a number is wanted, without a unit", self.node.value.what())),
+        };
+        if bounds.contains(&number) {
+            return Some(number);
+        }
+        self.none(format!("{number} is not possible here: from {} to {} is", bounds.start(), bounds.end()))
+    }
+
+    /// The truth value that it is.
+    pub(super) fn truth(&self) -> Option<bool> {
+        match self.node.value {
+            Value::Truth(truth) => Some(truth),
+            ref other => self.none(format!("this is {}; `true` or `false` is wanted", other.what())),
+        }
+    }
+
+    /// One of these words, and what it stands for.
+    pub(super) fn word<T: Clone>(&self, words: &[(&str, T)]) -> Option<T> {
+        let text = self.text()?;
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| value.clone());
+        found.or_else(|| self.unknown(text, words.iter().map(|(word, _)| *word)))
+    }
+
+    /// Complains about a word that is none of those known.
+    pub(super) fn unknown<'k, T>(&self, text: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<T> {
+        let meant = suggestion(text, known.clone());
+        self.none(format!("`{}` is not known here{meant}; there are {}", clip(text), listed(known)))
+    }
+
+    /// The members of the list that it is, or itself where it is no list.
+    pub(super) fn each(&self) -> Vec<Item<'a>> {
+        let Value::List(list) = &self.node.value else { return vec![self.clone()] };
+        let item = |(place, node): (usize, &'a Node)| Item {
+            node,
+            spot: Spot { at: node.at.clone(), path: format!("{}[{place}]", self.spot.path) },
+            problems: self.problems,
+        };
+        list.iter().enumerate().map(item).collect()
+    }
+
+    /// Whether it is a table.
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.node.value, Value::Table(_))
+    }
+
+    /// Whether it is a list.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.node.value, Value::List(_))
+    }
+
+    /// The table that it is.
+    pub(super) fn fields(&self) -> Option<Fields<'a>> {
+        match &self.node.value {
+            Value::Table(table) => Some(Fields::of(table, self.spot.clone(), self.problems)),
+            other => self.none(format!("this is {}; a table is wanted", other.what())),
+        }
+    }
+
+    /// Complains about it.
+    pub(super) fn problem(&self, message: impl Into<String>) {
+        self.problems.note(&self.spot, message);
+    }
+
+    fn none<T>(&self, message: String) -> Option<T> {
+        self.problem(message);
+        None
+    }
+}
+
+fn prefix(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}.") }
+}
+
+/// A text short enough for a message.
+pub(super) fn clip(text: &str) -> String {
+    const SHOWN: usize = 70;
+    if text.chars().count() <= SHOWN {
+        return text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    }
+    text.chars().take(SHOWN).map(|c| if c.is_control() { '?' } else { c }).chain("...".chars()).collect()
+}
