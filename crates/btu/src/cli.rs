@@ -50,6 +50,9 @@ pub(crate) enum Command {
     /// Show the result of a stored run again
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
+    /// Recompute the results of the papers that btu comes from, from their own tables
+    #[command(after_help = HISTORY_EXAMPLES)]
+    History(History),
     /// Print a script that completes btu's commands in a shell
     #[command(after_help = "Example:\n  btu completions bash > ~/.local/share/bash-completion/completions/btu")]
     Completions {
@@ -82,6 +85,12 @@ Examples:
   btu show                the newest run
   btu show r12 --cells    every measured cell
   btu show r12 --json     everything that was worked out, as JSON";
+
+const HISTORY_EXAMPLES: &str = "\
+Examples:
+  btu history btu95          the 1995 ratings, by every rule that was in use, and the slips in its tables
+  btu history btu95 --all    every mean and every penalty
+  btu history btu95 --json   the same as data";
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -166,6 +175,24 @@ pub(crate) struct Rate {
 /// `btu runs`.
 #[derive(Debug, Args)]
 pub(crate) struct Runs {}
+
+/// `btu history`.
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// Whose results
+    #[arg(value_enum)]
+    pub(crate) study: Study,
+    /// Every number, not only those that do not follow from the paper's own rows
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// A paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Study {
+    /// BTU (1995): ratings, penalties and means
+    Btu95,
+}
 
 /// `btu show`.
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod cli;
 mod exit;
+mod history;
 mod internal;
 mod papers;
 mod preflight;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),
         cli::Command::Show(show) => runs::show(&show, &arguments.common),
+        cli::Command::History(history) => history::run(&history, &arguments.common),
         cli::Command::Completions { shell } => papers::completions(shell),
         cli::Command::Man { directory } => papers::man(&directory),
         cli::Command::Internal(part) => return internal::run(part),

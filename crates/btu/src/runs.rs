@@ -1,10 +1,8 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
-use std::io::Write;
-
 use anyhow::Context as _;
 use btu_control::environment::Environment;
-use btu_report::{RunHead, RunLine, TextOptions, rate_text, runs_text};
+use btu_report::{RunHead, RunLine, rate_text, runs_text};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
@@ -13,7 +11,8 @@ use btu_units::{Bytes, Span};
 use serde::Serialize;
 
 use crate::cli::{Common, Runs, Show};
-use crate::{preflight, terminal};
+use crate::preflight;
+use crate::terminal::{print, print_json, text_options};
 
 /// Lists the stored runs.
 pub(crate) fn list(_: &Runs, common: &Common) -> anyhow::Result<()> {
@@ -23,7 +22,7 @@ pub(crate) fn list(_: &Runs, common: &Common) -> anyhow::Result<()> {
         return print_json(&runs);
     }
     let lines: Vec<RunLine> = runs.iter().map(|run| line(&store, run)).collect::<anyhow::Result<_>>()?;
-    print(&runs_text(&lines, &options()))
+    print(&runs_text(&lines, &text_options()))
 }
 
 /// Shows a stored run.
@@ -50,7 +49,7 @@ pub(crate) fn print_result(store: &Store, run: RunId, common: &Common) -> anyhow
     if common.json {
         return print_json(&Document { run: &row, result: &verdict });
     }
-    print(&rate_text(&verdict, &head(store, &row), &options()))
+    print(&rate_text(&verdict, &head(store, &row), &text_options()))
 }
 
 fn print_cells(store: &Store, run: RunId, common: &Common) -> anyhow::Result<()> {
@@ -151,19 +150,4 @@ fn duration(run: &RunSummary) -> Option<Span> {
     let instant = |text: &str| text.parse::<jiff::Timestamp>().ok();
     let seconds = instant(run.finished.as_ref()?)?.duration_since(instant(&run.created)?).as_secs();
     u64::try_from(seconds).ok().map(Span::from_seconds)
-}
-
-fn options() -> TextOptions {
-    TextOptions { colour: terminal::colour(), width: terminal::columns() }
-}
-
-fn print_json<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    print(&serde_json::to_string_pretty(value)?)
-}
-
-/// Writing can fail: standard output may be a pipe that nobody reads any more.
-fn print(text: &str) -> anyhow::Result<()> {
-    let mut output = std::io::stdout().lock();
-    writeln!(output, "{}", text.trim_end())?;
-    Ok(output.flush()?)
 }

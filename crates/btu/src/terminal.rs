@@ -1,6 +1,9 @@
-//! What the terminal can show.
+//! What the terminal can show, and how results get there.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, Write, stdout};
+
+use btu_report::TextOptions;
+use serde::Serialize;
 
 /// Columns of the text output when it does not go to a terminal.
 const DEFAULT_COLUMNS: usize = 100;
@@ -16,4 +19,21 @@ pub(crate) fn colour() -> bool {
 pub(crate) fn columns() -> usize {
     let size = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     size.map_or(DEFAULT_COLUMNS, |(width, _)| usize::from(width.0))
+}
+
+/// How texts shall look on standard output.
+pub(crate) fn text_options() -> TextOptions {
+    TextOptions { colour: colour(), width: columns() }
+}
+
+/// Prints a result as JSON, spread out for people.
+pub(crate) fn print_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
+}
+
+/// Prints a result. Writing can fail: standard output may be a pipe that nobody reads any more.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut output = stdout().lock();
+    writeln!(output, "{}", text.trim_end())?;
+    Ok(output.flush()?)
 }

@@ -4,6 +4,7 @@
 //! whether it may have colour.
 
 mod head;
+mod history;
 mod number;
 mod paint;
 mod runs;
@@ -11,5 +12,6 @@ mod sheet;
 mod text;
 
 pub use head::{RunHead, TextOptions};
+pub use history::btu95_text;
 pub use runs::{RunLine, runs_text};
 pub use text::rate_text;
