@@ -48,15 +48,15 @@ impl Alarms {
 
     fn enter(&mut self, entry: u32, time: u64) {
         self.times[entry as usize] = time;
-        let mut place = (self.times.len() + entry as usize) / 2;
-        while place > 0 {
+        let mut place = self.times.len() + entry as usize;
+        while place > 1 {
+            place /= 2;
             let winner = self.play(place);
             let before = std::mem::replace(&mut self.winners[place], winner);
             // A match that this entry has neither won before nor wins now changes nothing further up.
             if winner == before && winner != entry {
                 break;
             }
-            place /= 2;
         }
     }
 

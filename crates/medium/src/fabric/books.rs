@@ -45,11 +45,11 @@ impl Fabric {
             Node::Medium { name, medium, .. } => Some((name, medium.meter())),
             Node::Bridge { name, .. } => {
                 let mut sum = Meter::default();
-                lines.iter().for_each(|node| {
+                for node in lines {
                     if let Node::Line { gauge, .. } = node {
                         sum += gauge.meter();
                     }
-                });
+                }
                 Some((name, sum))
             }
             Node::Line { .. } => None,

@@ -104,7 +104,8 @@ impl<'a> Builder<'a> {
         let traits = Traits { ports, latency: star.latency, mtu: Bytes::new(u64::MAX) };
         // Behind the middle there are, for each resident, the line up and the line down.
         let exits = (0..ports).map(|port| Place::Line(middle + 2 + 2 * port)).collect();
-        self.nodes.push(Node::Bridge { name: name.to_owned(), bridge: Bridge::new(traits, table), exits });
+        let bridge = Box::new(Bridge::new(traits, table));
+        self.nodes.push(Node::Bridge { name: name.to_owned(), bridge, exits });
         for (port, &(resident, _)) in (0..).zip(residents) {
             let who = self.name_of(resident);
             let up =
@@ -124,8 +125,8 @@ impl<'a> Builder<'a> {
     }
 
     fn line(&mut self, name: String, direction: &Direction, exit: Place) -> u32 {
-        let chain = line(direction, &name, self.seed);
-        self.nodes.push(Node::Line { name, chain, gauge: Gauge::new(direction), exit });
+        let chain = Box::new(line(direction, &name, self.seed));
+        self.nodes.push(Node::Line { name, from: None, chain, gauge: Gauge::new(direction), exit });
         self.nodes.len() as u32 - 1
     }
 
@@ -135,7 +136,7 @@ impl<'a> Builder<'a> {
         let back = self.line(format!("{}/back", link.name), &link.back, first);
         for (end, line) in link.ends.into_iter().zip([forth, back]) {
             if let End::Station(station) = end {
-                self.entries[station.0 as usize] = Place::Line(line);
+                self.enter(Resident::Station(station.0), Place::Line(line));
             }
         }
         self.links.push([forth, back]);
@@ -167,7 +168,14 @@ impl<'a> Builder<'a> {
     /// Says where the frames of `resident` enter.
     fn enter(&mut self, resident: Resident, place: Place) {
         match resident {
-            Resident::Station(station) => self.entries[station as usize] = place,
+            Resident::Station(station) => {
+                self.entries[station as usize] = place;
+                if let Place::Line(line) = place
+                    && let Node::Line { from, .. } = &mut self.nodes[line as usize]
+                {
+                    *from = Some(station);
+                }
+            }
             Resident::Bridge(bridge, port) => {
                 if let Node::Bridge { exits, .. } = &mut self.nodes[bridge.0 as usize] {
                     exits[port as usize] = place;
@@ -190,7 +198,7 @@ fn bridge_node(drawing: &Drawing, bridge: &network::Bridge) -> Node {
     let table = Table::new(drawing.stations.len(), bridge.addresses);
     // The exits are filled in when the segments and links are there.
     let exits = vec![Place::Station(0); ports];
-    Node::Bridge { name: bridge.name.clone(), bridge: Bridge::new(traits, table), exits }
+    Node::Bridge { name: bridge.name.clone(), bridge: Box::new(Bridge::new(traits, table)), exits }
 }
 
 /// Who stands on each segment.

@@ -7,6 +7,7 @@
 
 mod alarms;
 mod announce;
+mod backlog;
 mod books;
 mod bridge;
 mod build;
@@ -27,7 +28,8 @@ use btu_units::{Span, Time};
 
 use crate::frame::Frame;
 use crate::network::{Event, Port};
-use alarms::Alarms;
+pub(crate) use alarms::Alarms;
+use backlog::Backlog;
 use node::{Hop, Node, Place};
 
 /// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like [`crate::Network`].
@@ -53,6 +55,16 @@ pub struct Fabric {
     clock: Time,
     received: u64,
     delivered: u64,
+    backlog: Backlog,
+}
+
+/// What a simulation is told beyond what a driver of real frames needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Happening {
+    /// What [`Fabric::poll`] answers.
+    Event(Event),
+    /// Less is waiting at this station than before.
+    Room(Port),
 }
 
 impl Fabric {
@@ -70,6 +82,7 @@ impl Fabric {
             clock: Time::ZERO,
             received: 0,
             delivered: 0,
+            backlog: Backlog::default(),
         }
     }
 
@@ -85,29 +98,54 @@ impl Fabric {
     pub fn accept(&mut self, port: Port, frame: Frame, now: Time) {
         assert!(port.index() < self.entries.len(), "{port:?} of {}", self.entries.len());
         self.received += 1;
+        self.note_hand_over(port);
         self.pending.push_back((now, port, frame));
     }
 
     /// The next thing that has happened by `now`; call it until it answers [`Event::Wake`] or [`Event::Idle`].
     pub fn poll(&mut self, now: Time) -> Event {
+        loop {
+            if let Happening::Event(event) = self.next(now) {
+                return event;
+            }
+        }
+    }
+
+    /// As [`Self::poll`], and also when a station that is watched has room ([`Self::watch`]).
+    pub(crate) fn next(&mut self, now: Time) -> Happening {
+        if let Some(port) = self.backlog.take_room() {
+            return Happening::Room(port);
+        }
         while let Some(node) = self.asked.or_else(|| self.advance(now)) {
             self.asked = Some(node);
-            match self.nodes[node as usize].poll(self.clock) {
+            let hop = self.nodes[node as usize].poll(self.clock);
+            if self.backlog.is_watching() {
+                self.note(node, &hop);
+            }
+            match hop {
                 Hop::To(Place::Station(station), frame, due) => {
                     self.delivered += 1;
-                    return Event::Deliver(Port(station), frame, due);
+                    return Happening::Event(Event::Deliver(Port(station), frame, due));
                 }
                 Hop::To(place, frame, _) => {
                     let next = self.hand(place, frame);
                     self.alarms.set(next, self.clock);
                 }
-                Hop::Drop(frame, cause) => return Event::Drop(frame, cause),
-                Hop::Duplicate(frame) => return Event::Duplicate(frame),
+                Hop::Drop(frame, cause) => return Happening::Event(Event::Drop(frame, cause)),
+                Hop::Duplicate(frame) => return Happening::Event(Event::Duplicate(frame)),
                 Hop::Wake(time) => self.quiet(|alarms, clock| alarms.set(node, time.max(clock + INSTANT))),
                 Hop::Idle => self.quiet(|alarms, _| alarms.clear(node)),
             }
+            if let Some(port) = self.backlog.take_room() {
+                return Happening::Room(port);
+            }
         }
-        self.alarms.earliest().map_or(Event::Idle, |(time, _)| Event::Wake(time))
+        Happening::Event(self.alarms.earliest().map_or(Event::Idle, |(time, _)| Event::Wake(time)))
+    }
+
+    /// How far the network has come: the time of what happened last.
+    pub(crate) fn clock(&self) -> Time {
+        self.clock
     }
 
     /// Moves the clock to the next thing that happens by `now`, and says which node it happens at.
@@ -122,6 +160,7 @@ impl Fabric {
             (_, Some(time)) => {
                 self.clock = self.clock.max(time);
                 let (_, port, frame) = self.pending.pop_front()?;
+                self.note_entry(port);
                 Some(self.hand(self.entries[port.index()], frame))
             }
             (_, None) => None,

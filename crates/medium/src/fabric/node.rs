@@ -44,10 +44,10 @@ pub(super) enum Hop {
 pub(super) enum Node {
     /// A shared medium or ring; exits by tap.
     Medium { name: String, medium: Medium, exits: Vec<Place> },
-    /// One direction of a line; its parts have names of their own.
-    Line { name: String, chain: Chain, gauge: Gauge, exit: Place },
+    /// One direction of a line; its parts have names of their own. `from` is the station that sends on it, if one does.
+    Line { name: String, from: Option<u32>, chain: Box<Chain>, gauge: Gauge, exit: Place },
     /// A bridge, or the inside of a star; exits by port.
-    Bridge { name: String, bridge: Bridge, exits: Vec<Place> },
+    Bridge { name: String, bridge: Box<Bridge>, exits: Vec<Place> },
 }
 
 impl Node {
