@@ -21,6 +21,14 @@ pub enum Cause {
     Resident,
     /// The house stands, but packets do not get through.
     Probe,
+    /// The network cannot be raised, on this machine or at all.
+    Network,
+    /// There is no such network or station, or one too many.
+    Name,
+    /// A command for a station is not there.
+    NotFound,
+    /// A command for a station cannot be started.
+    NotStarted,
     /// The house's own processes did not answer, or not in the words they should.
     Protocol,
 }

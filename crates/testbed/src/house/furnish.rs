@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::network::Station;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
@@ -22,16 +21,16 @@ const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
 /// The namespaces of a house.
 pub(super) struct Rooms {
     wire: Namespace,
-    stations: Vec<(Station, Namespace)>,
+    /// In the layout's order.
+    stations: Vec<Namespace>,
 }
 
 impl Rooms {
     /// New, empty namespaces for all stations, and the calling thread's own for the wire.
-    pub(super) fn open() -> Result<Self, TestbedError> {
+    pub(super) fn open(layout: &Layout) -> Result<Self, TestbedError> {
         let refused = |error: io::Error| super::refusal::refusal("make a network namespace", &error);
         let wire = Namespace::here().map_err(refused)?;
-        let stations =
-            Station::ALL.into_iter().map(|station| Ok((station, Namespace::new()?))).collect::<io::Result<_>>();
+        let stations = layout.stations.iter().map(|_| Namespace::new()).collect::<io::Result<_>>();
         Ok(Self { wire, stations: stations.map_err(refused)? })
     }
 
@@ -39,29 +38,29 @@ impl Rooms {
     pub(super) fn at(&self, place: Place) -> &Namespace {
         match place {
             Place::Wire => &self.wire,
-            Place::Station(station) => {
-                let found = self.stations.iter().find(|(who, _)| *who == station);
-                &found.expect("every station has its namespace").1
-            }
+            Place::Station(number) => &self.stations[number],
         }
     }
 
     /// Does `work` inside `place`, and says where it failed.
-    pub(super) fn inside<T: Send>(
+    fn inside<T: Send>(
         &self,
-        place: Place,
+        place: &Named,
         work: impl FnOnce() -> Result<T, TestbedError> + Send,
     ) -> Result<T, TestbedError> {
-        self.at(place).enter(work).map_err(|error| links(format!("enter the namespace of {place}"), &error))?
+        self.at(place.place).enter(work).map_err(|error| links(format!("enter {}", place.name), &error))?
     }
 
     /// Puts in everything the layout draws, and waits until every cable has its carrier.
     pub(super) fn furnish(&self, layout: &Layout) -> Result<(), TestbedError> {
-        let places = || Station::ALL.into_iter().map(Place::Station).chain([Place::Wire]);
-        places().try_for_each(|place| self.inside(place, || settle(place)))?;
-        self.inside(Place::Wire, || self.lay_cables(layout))?;
-        places().try_for_each(|place| self.inside(place, || connect(layout, place)))?;
-        places().try_for_each(|place| self.inside(place, || await_carrier(layout, place)))
+        let places: Vec<Named> = layout.places().map(|place| Named { place, name: layout.name(place) }).collect();
+        let everywhere = |work: &(dyn Fn(&Named) -> Result<(), TestbedError> + Sync)| {
+            places.iter().try_for_each(|place| self.inside(place, || work(place)))
+        };
+        everywhere(&settle)?;
+        self.inside(&places[layout.stations.len()], || self.lay_cables(layout))?;
+        everywhere(&|place| connect(layout, place))?;
+        everywhere(&|place| await_carrier(layout, place))
     }
 
     fn lay_cables(&self, layout: &Layout) -> Result<(), TestbedError> {
@@ -76,8 +75,14 @@ impl Rooms {
     }
 
     fn new_end<'a>(&'a self, end: &'a End) -> NewEnd<'a> {
-        NewEnd { namespace: self.at(end.place), name: &end.name, mac: end.mac }
+        NewEnd { namespace: self.at(end.place), name: &end.name, mac: end.mac, mtu: end.mtu }
     }
+}
+
+/// A place and what it is called in errors.
+struct Named {
+    place: Place,
+    name: String,
 }
 
 /// Sees whether this system has what a house needs: a bridge and a veth pair, in the calling thread's namespace.
@@ -85,27 +90,27 @@ pub(super) fn rehearse() -> Result<(), TestbedError> {
     let here = Namespace::here().map_err(|error| links("open the own network namespace", &error))?;
     let netlink = begin_talk()?;
     netlink.add_bridge(LAN).map_err(|error| links("make a bridge", &error))?;
-    let end = |name, mac| NewEnd { namespace: &here, name, mac: Mac(mac) };
+    let end = |name, mac| NewEnd { namespace: &here, name, mac: Mac(mac), mtu: None };
     let made = netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
     made.map_err(|error| links("make a veth pair", &error))?;
-    settle(Place::Wire)
+    settle(&Named { place: Place::Wire, name: "the wire's namespace".to_owned() })
 }
 
 fn begin_talk() -> Result<Netlink, TestbedError> {
     Netlink::here().map_err(|error| links("talk to the kernel by netlink", &error))
 }
 
-fn settle(place: Place) -> Result<(), TestbedError> {
-    sysctl::settle_namespace().map_err(|error| links(format!("set the kernel's settings of {place}"), &error))
+fn settle(place: &Named) -> Result<(), TestbedError> {
+    sysctl::settle_namespace().map_err(|error| links(format!("set the kernel's settings of {}", place.name), &error))
 }
 
 /// Sets everything up inside `place`.
-fn connect(layout: &Layout, place: Place) -> Result<(), TestbedError> {
+fn connect(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {
     let netlink = begin_talk()?;
-    let failed = |error: io::Error| links(format!("set up the interfaces of {place}"), &error);
+    let failed = |error: io::Error| links(format!("set up the interfaces of {name}"), &error);
     netlink.up(index_of("lo").map_err(failed)?).map_err(failed)?;
     for end in layout.ends_in(place) {
-        let what = format!("set up {} of {place}", end.name);
+        let what = format!("set up {} of {name}", end.name);
         connect_end(&netlink, end).map_err(|error| links(what, &error))?;
     }
     introduce(&netlink, layout, place).map_err(failed)
@@ -137,14 +142,14 @@ fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()>
     neighbours.try_for_each(|(address, mac): (Ipv4Addr, Mac)| netlink.add_neighbour(door, address, mac))
 }
 
-fn await_carrier(layout: &Layout, place: Place) -> Result<(), TestbedError> {
+fn await_carrier(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {
     let deadline = Instant::now() + CARRIER_PATIENCE;
-    let failed = |error: io::Error| links(format!("see the interfaces of {place}"), &error);
+    let failed = |error: io::Error| links(format!("see the interfaces of {name}"), &error);
     loop {
         let running = running_interfaces().map_err(failed)?;
         let Some(dark) = layout.ends_in(place).find(|end| !running.contains(&end.name)) else { return Ok(()) };
         if Instant::now() > deadline {
-            return Err(links(format!("wait for the carrier of {} of {place}", dark.name), "none came"));
+            return Err(links(format!("wait for the carrier of {} of {name}", dark.name), "none came"));
         }
         thread::sleep(Duration::from_millis(2));
     }

@@ -1,25 +1,26 @@
 //! Process 1 of a house (`btu internal init`): raises it, reaps what ends in it, and takes it along when it goes.
 
 use std::io::{self, Read};
+use std::path::Path;
 use std::process::{ExitCode, exit};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
+use super::design::{Design, Drawn};
 use super::error::TestbedError;
 use super::furnish::{Rooms, rehearse};
 use super::layout::Layout;
 use super::outer::die_with_parent;
+use super::residents::Residents;
+use super::runtime::RuntimeDirectory;
 use super::words::{Blueprint, Order, Word, hear, tell};
-use super::{probe, residents::Residents, wiring};
-
-/// From the order until packets pass; less than the coordinator's patience, so that the better error is the one told.
-const RAISING_PATIENCE: Duration = Duration::from_secs(12);
+use super::{design, door, hosts, probe, wiring};
+use crate::wire::WireClient;
 
 /// How long residents may take to go after SIGTERM. Whoever takes longer goes with process 1.
 const GRACE: Duration = Duration::from_millis(700);
@@ -55,16 +56,46 @@ fn live() -> Result<(), TestbedError> {
 
 /// The steps of raising, each of which needs the ones before it.
 fn raise(blueprint: &Blueprint) -> Result<Residents, TestbedError> {
-    let deadline = Instant::now() + RAISING_PATIENCE;
-    mount_own_proc();
-    let layout = Layout::of(&blueprint.network);
-    let rooms = Rooms::open()?;
+    let deadline = Instant::now() + blueprint.design.patience();
+    let private = mount_own_proc();
+    let layout = Layout::of(&blueprint.design);
+    if let Design::Drawn(drawn) = &blueprint.design {
+        prepare(blueprint, drawn, private)?;
+    }
+    let rooms = Rooms::open(&layout)?;
     rooms.furnish(&layout)?;
     let plan = wiring::write_plan(blueprint)?;
-    let residents = Residents::move_in(&rooms, &blueprint.runtime_directory, plan)?;
+    let residents = Residents::move_in(&rooms, blueprint, plan)?;
     residents.await_listening(deadline)?;
-    probe::prove(&rooms, &layout, || residents.check_alive(), deadline)?;
+    let calls = probe::Calls::of(&blueprint.design);
+    probe::prove(&rooms, &layout, &calls, || residents.check_alive(), deadline)?;
+    if matches!(blueprint.design, Design::Drawn(_)) {
+        forget_the_probe(&blueprint.runtime_directory)?;
+        door::open(rooms, layout.stations, &blueprint.runtime_directory)?;
+    }
     Ok(residents)
+}
+
+/// What a house for other people's programs needs before its first namespace.
+fn prepare(blueprint: &Blueprint, drawn: &Drawn, private: bool) -> Result<(), TestbedError> {
+    design::allow_files(&drawn.drawing)?;
+    let named = if private {
+        hosts::name_stations(&drawn.drawing, &blueprint.runtime_directory)
+    } else {
+        Err(io::Error::other("this system refuses private mounts"))
+    };
+    if let Err(error) = named {
+        eprintln!(
+            "btu: stations are known by their addresses only, not by name: putting a file over /etc/hosts: {error}"
+        );
+    }
+    Ok(())
+}
+
+/// Nobody's books begin with the house's own packets.
+fn forget_the_probe(runtime: &Path) -> Result<(), TestbedError> {
+    let wire = WireClient::connect(&RuntimeDirectory::socket(runtime, "wire"));
+    wire.and_then(|mut wire| wire.reset()).map_err(|error| TestbedError::protocol("open the wire's books", error))
 }
 
 fn keep(residents: &Residents) -> Result<(), TestbedError> {
@@ -79,14 +110,15 @@ fn answer(word: &Word) -> Result<(), TestbedError> {
 
 /// Shows the residents their own processes. Where the system refuses (a container with a masked /proc), they see the
 /// host's list, and everything the house itself needs still works. Nothing is mounted unless the mounts were made
-/// private first: a mount must not reach the host.
-fn mount_own_proc() {
+/// private first: a mount must not reach the host. Says whether they were.
+fn mount_own_proc() -> bool {
     let nothing = None::<&str>;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let private = mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing);
     if private.is_ok() {
         mount(Some("proc"), "/proc", Some("proc"), flags, nothing).ok();
     }
+    private.is_ok()
 }
 
 /// Waits for the end of standard input, and ends the house with it.
@@ -106,14 +138,13 @@ fn watch_lifeline() {
 fn go_down() -> ! {
     let deadline = Instant::now() + GRACE;
     // -1 is everybody in this process namespace but process 1.
-    let mut somebody = kill(Pid::from_raw(-1), Signal::SIGTERM).is_ok();
+    kill(Pid::from_raw(-1), Signal::SIGTERM).ok();
     // Whoever was stopped cannot hear it.
     kill(Pid::from_raw(-1), Signal::SIGCONT).ok();
-    while somebody && Instant::now() < deadline {
-        match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
-            Err(Errno::ECHILD) => somebody = false,
-            _ => thread::sleep(Duration::from_millis(2)),
-        }
+    // Commands that came in by the door are not process 1's children, so it is not enough to have none left.
+    while kill(Pid::from_raw(-1), None).is_ok() && Instant::now() < deadline {
+        waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).ok();
+        thread::sleep(Duration::from_millis(2));
     }
     exit(0)
 }

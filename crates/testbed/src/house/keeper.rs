@@ -28,6 +28,11 @@ impl Lifeline {
     pub fn cut(&self) {
         drop(locked(&self.0).take());
     }
+
+    /// Whether somebody has.
+    pub(super) fn is_cut(&self) -> bool {
+        locked(&self.0).is_none()
+    }
 }
 
 /// A running outer process.
@@ -87,6 +92,17 @@ impl Keeper {
     /// What ended since the house stood.
     pub(super) fn events(&self) -> &Receiver<HouseEvent> {
         &self.events
+    }
+
+    /// The same, for a thread of its own; afterwards there is nothing to receive here.
+    pub(super) fn take_events(&mut self) -> Receiver<HouseEvent> {
+        std::mem::replace(&mut self.events, channel().1)
+    }
+
+    /// Waits until the outer process is gone and reaped.
+    pub(super) fn await_gone(&self) {
+        // Nothing is ever sent: it hangs up.
+        self.gone.recv().ok();
     }
 
     /// The pipe that keeps the house up.

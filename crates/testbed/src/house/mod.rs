@@ -1,4 +1,6 @@
-//! The house: a local testbed of three stations, raised in anonymous namespaces and gone with its processes.
+//! The house: a local testbed, raised in anonymous namespaces and gone with its processes. There are two kinds: the three
+//! stations of `btu rate` with their agents ([`Testbed`]), and any network that somebody drew ([`NetworkHouse`]), whose
+//! stations are entered ([`enter`]) with commands of all sorts.
 //!
 //! ```text
 //! coordinator            keeps its own namespaces; holds the lifeline, the writing end of a pipe
@@ -6,6 +8,7 @@
 //!     init               `btu internal init`: process 1 in them; its network namespace is the wire's
 //!       wire             `btu internal wire --socket S`, its plan on standard input
 //!       agent (each)     `btu internal agent --station NAME --socket S`, in the station's network namespace
+//!       command (any)    of a drawn network only: started from outside, by whoever got the keys at process 1's door
 //! ```
 //!
 //! Nothing can be left behind, by construction: no namespace has a name, no interface is in the host's namespace,
@@ -16,11 +19,19 @@
 //!
 //! What a coordinator that was killed does leave is its runtime directory with dead sockets: the next start sweeps it.
 //!
-//! Stations see the host's /sys; it shows the host's interfaces, not theirs.
+//! Agents see the host's /sys; it shows the host's interfaces, not theirs. Commands in a drawn network see their station's.
 
+mod attend;
+mod design;
+mod door;
+mod drawn;
+mod enter;
 mod error;
 mod furnish;
+mod hosts;
 mod init;
+mod journey;
+mod keep;
 mod keeper;
 mod layout;
 mod namespace;
@@ -29,8 +40,12 @@ mod outer;
 mod probe;
 mod process;
 mod refusal;
+mod registry;
 mod residents;
 mod runtime;
+#[cfg(test)]
+mod samples;
+mod sys;
 mod sysctl;
 mod wiring;
 mod words;
@@ -42,16 +57,23 @@ use std::time::Duration;
 
 use btu_suite::network::{Network, Station};
 
+pub use attend::Signals;
+pub use design::{MOST_STATIONS, check};
+pub use door::Process;
+pub use drawn::{NetworkHouse, NetworkRequest, Record, Rising, StationRecord};
+pub use enter::enter;
 pub use error::{Cause, TestbedError};
 pub use init::init;
+pub use keep::keep;
 pub use keeper::Lifeline;
 pub use outer::outer;
+pub use registry::{Raised, Registry, account};
 pub use runtime::sweep;
 pub use wiring::wire;
 pub use words::{Ending, HouseEvent, Privilege, Resident};
 
+use design::Design;
 use keeper::Keeper;
-use layout::Layout;
 use runtime::RuntimeDirectory;
 use words::{Blueprint, Order};
 
@@ -105,9 +127,11 @@ impl Testbed {
         // What earlier runs left beside it; failing to tidy up is no reason to fail.
         drop(runtime_directory.parent().map(sweep));
         let runtime = RuntimeDirectory::claim(&runtime_directory)?;
-        let stations = places(&Layout::of(&network), &runtime_directory);
+        let stations = places(&network, &runtime_directory);
         let wire_socket = RuntimeDirectory::socket(&runtime_directory, "wire");
-        let keeper = Keeper::start(&executable, &Order::Raise(Blueprint { network, runtime_directory, seed }))?;
+        let design = Design::Rate(network);
+        let keeper =
+            Keeper::start(&executable, &Order::Raise(Box::new(Blueprint { design, runtime_directory, seed })))?;
         let privilege = keeper.settle(RAISING_PATIENCE)?;
         Ok(Self { keeper, _runtime: runtime, privilege, stations, wire_socket })
     }
@@ -151,11 +175,11 @@ pub fn preflight(executable: &Path) -> Result<Privilege, TestbedError> {
     keeper.settle(RAISING_PATIENCE)
 }
 
-fn places(layout: &Layout, runtime: &Path) -> Vec<StationPlace> {
+fn places(network: &Network, runtime: &Path) -> Vec<StationPlace> {
     let place = |station: Station| StationPlace {
         station,
-        plain: layout.plain(station).into(),
-        impaired: layout.impaired(station).into(),
+        plain: layout::plain(station).into(),
+        impaired: layout::impaired(network, station).into(),
         agent_socket: RuntimeDirectory::socket(runtime, station.name()),
     };
     Station::ALL.into_iter().map(place).collect()

@@ -16,6 +16,7 @@ pub(super) struct NewEnd<'a> {
     pub(super) namespace: &'a Namespace,
     pub(super) name: &'a str,
     pub(super) mac: Mac,
+    pub(super) mtu: Option<u32>,
 }
 
 /// A talk with the kernel about the namespace of the thread that began it.
@@ -88,7 +89,11 @@ pub(super) fn index_of(name: &str) -> io::Result<u32> {
 }
 
 fn describe<T>(message: LinkMessageBuilder<T>, end: &NewEnd<'_>) -> LinkMessageBuilder<T> {
-    message.address(end.mac.0.to_vec()).setns_by_fd(end.namespace.file().as_raw_fd())
+    let message = message.address(end.mac.0.to_vec()).setns_by_fd(end.namespace.file().as_raw_fd());
+    match end.mtu {
+        Some(mtu) => message.mtu(mtu),
+        None => message,
+    }
 }
 
 fn to_io(error: rtnetlink::Error) -> io::Error {

@@ -1,89 +1,222 @@
-//! Sends a real packet each way between two stations, over every address a run will use.
+//! Sends a real packet each way between two stations, over the addresses a run will use.
 
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use btu_suite::network::Station;
+use btu_network::Drawing;
+use btu_suite::network::{Network, Station};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::design::{Design, Drawn};
 use super::error::{Cause, TestbedError};
 use super::furnish::Rooms;
-use super::layout::{Layout, Place};
+use super::journey;
+use super::layout::{self, Layout, Place};
 
-/// Time between two tries. Longer delays than this only mean that an earlier try's packet is the one that counts.
+/// So many stations of a drawn network are called, evenly chosen: enough to find a wire that is deaf, and nothing that a
+/// slow line would be busy with for long.
+pub(super) const MOST_TARGETS: usize = 16;
+
+/// Time between two tries at a house without lines of its own.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
-/// Sees a packet pass from the test station to every black box, by every address, and back.
+/// The longest wait between two looks at the deadline and at the residents.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Who calls whom, and how often. The caller is the first station.
+pub(super) struct Calls {
+    from: Ipv4Addr,
+    targets: Vec<(usize, Ipv4Addr)>,
+    try_every: Duration,
+}
+
+impl Calls {
+    /// Everything a run of `btu rate` will use; some stations of a drawn network, and none where nothing can be expected
+    /// to come through.
+    pub(super) fn of(design: &Design) -> Self {
+        match design {
+            Design::Rate(network) => Self::of_rate(network),
+            Design::Drawn(Drawn { drawing, .. }) => Self::of_drawing(drawing),
+        }
+    }
+
+    fn of_rate(network: &Network) -> Self {
+        let boxes = Station::ALL.into_iter().enumerate().filter(|(_, station)| station.is_black_box());
+        let addresses = boxes.flat_map(|(number, station)| {
+            [layout::plain(station), layout::impaired(network, station)].map(|address| (number, address))
+        });
+        let mut targets: Vec<_> = addresses.collect();
+        targets.dedup();
+        Self { from: layout::plain(Station::Test), targets, try_every: TRY_EVERY }
+    }
+
+    fn of_drawing(drawing: &Drawing) -> Self {
+        let others = if journey::is_hopeful(drawing) { drawing.stations.len().saturating_sub(1) } else { 0 };
+        let count = others.min(MOST_TARGETS);
+        let targets: Vec<_> =
+            (1..=count).map(|n| n * others / count).map(|number| (number, drawing.stations[number].address)).collect();
+        let from = drawing.stations.first().map_or(Ipv4Addr::UNSPECIFIED, |station| station.address);
+        Self { from, targets, try_every: journey::try_every(drawing, count) }
+    }
+}
+
+/// Sees a packet pass from the first station to every target, and back.
 ///
-/// `alive` is asked before every try: a wire that ended is the reason to name, not the packet that did not come.
+/// `alive` is asked again and again: a wire that ended is the reason to name, not the packet that did not come.
 pub(super) fn prove(
     rooms: &Rooms,
     layout: &Layout,
-    alive: impl FnMut() -> Result<(), TestbedError>,
+    calls: &Calls,
+    mut alive: impl FnMut() -> Result<(), TestbedError>,
     deadline: Instant,
 ) -> Result<(), TestbedError> {
-    let mut probe = Probe { rooms, from: layout.plain(Station::Test), alive, deadline };
-    for station in Station::ALL.into_iter().filter(|station| station.is_black_box()) {
-        let (plain, impaired) = (layout.plain(station), layout.impaired(station));
-        probe.reach(station, plain)?;
-        if impaired != plain {
-            probe.reach(station, impaired)?;
+    let mut probe = Probe::open(rooms, layout, calls)?;
+    while let Some(first) = probe.waiting.first() {
+        if Instant::now() >= deadline {
+            return Err(failure(&probe.caller, first, &"none came through and back in time"));
         }
+        alive()?;
+        probe.turn(calls.try_every)?;
     }
     Ok(())
 }
 
-struct Probe<'a, A> {
-    rooms: &'a Rooms,
-    from: Ipv4Addr,
-    alive: A,
-    deadline: Instant,
+struct Probe {
+    caller: Party,
+    /// Who has not been heard from yet.
+    waiting: Vec<Party>,
+    called: Option<Instant>,
 }
 
-impl<A: FnMut() -> Result<(), TestbedError>> Probe<'_, A> {
-    fn reach(&mut self, station: Station, address: Ipv4Addr) -> Result<(), TestbedError> {
-        let failed = |error: io::Error| failure(station, address, &error);
-        let caller = open(self.rooms, Station::Test, self.from).map_err(failed)?;
-        let answerer = open(self.rooms, station, address).map_err(failed)?;
-        while Instant::now() < self.deadline {
-            (self.alive)()?;
-            if call(&caller, &answerer).map_err(failed)? {
-                return Ok(());
+/// A station's socket.
+struct Party {
+    name: String,
+    address: Ipv4Addr,
+    socket: UdpSocket,
+}
+
+impl Probe {
+    fn open(rooms: &Rooms, layout: &Layout, calls: &Calls) -> Result<Self, TestbedError> {
+        let open = |number: usize, address| Party::open(rooms, layout, number, address);
+        let caller = open(0, calls.from)?;
+        let waiting = calls.targets.iter().map(|&(number, address)| open(number, address)).collect::<Result<_, _>>()?;
+        Ok(Self { caller, waiting, called: None })
+    }
+
+    /// Calls whoever is waited for when it is time, then listens for a moment.
+    ///
+    /// An earlier try's packet counts as well, so that a way that is longer than thought is waited for, too.
+    fn turn(&mut self, try_every: Duration) -> Result<(), TestbedError> {
+        if self.called.is_none_or(|called| called.elapsed() >= try_every) {
+            self.called = Some(Instant::now());
+            self.waiting.iter().try_for_each(|party| self.caller.send(b"there", party))?;
+        }
+        self.await_packets().map_err(|error| failure(&self.caller, &self.waiting[0], &error))?;
+        for party in &self.waiting {
+            while party.hear()?.is_some() {
+                party.send(b"back", &self.caller)?;
             }
         }
-        Err(failure(station, address, &"none came through and back in time"))
+        while let Some(from) = self.caller.hear()? {
+            self.waiting.retain(|party| SocketAddr::from((party.address, party.port())) != from);
+        }
+        Ok(())
+    }
+
+    fn await_packets(&self) -> io::Result<()> {
+        let parties = std::iter::once(&self.caller).chain(&self.waiting);
+        let mut watched: Vec<_> = parties.map(|party| PollFd::new(party.socket.as_fd(), PollFlags::POLLIN)).collect();
+        let wait = PollTimeout::try_from(LOOK_EVERY).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut watched, wait) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
-fn failure(station: Station, address: Ipv4Addr, reason: &dyn fmt::Display) -> TestbedError {
+impl Party {
+    /// A socket made inside a station's namespace keeps belonging to it, whichever thread uses it.
+    fn open(rooms: &Rooms, layout: &Layout, number: usize, address: Ipv4Addr) -> Result<Self, TestbedError> {
+        let name = layout.stations[number].clone();
+        let socket = rooms.at(Place::Station(number)).enter(|| UdpSocket::bind((address, 0))).and_then(|socket| socket);
+        let socket = socket.and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
+        match socket {
+            Ok(socket) => Ok(Self { name, address, socket }),
+            Err(error) => Err(trouble(format!("open a socket on {name} at {address}"), &error)),
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.socket.local_addr().map_or(0, |address| address.port())
+    }
+
+    fn send(&self, packet: &[u8], to: &Self) -> Result<(), TestbedError> {
+        match self.socket.send_to(packet, (to.address, to.port())) {
+            // A full queue is the line's business; the next try may fit.
+            Err(error) if !is_passing(&error) => Err(failure(self, to, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Who sent the next packet that is there.
+    fn hear(&self) -> Result<Option<SocketAddr>, TestbedError> {
+        match self.socket.recv_from(&mut [0; 16]) {
+            Ok((_, from)) => Ok(Some(from)),
+            Err(error) if is_passing(&error) => Ok(None),
+            Err(error) => Err(trouble(format!("receive a packet on {} at {}", self.name, self.address), &error)),
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    let full = error.raw_os_error() == Some(libc::ENOBUFS);
+    full || matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock
+            | io::ErrorKind::Interrupted
+            // Nobody answered an ARP request in time.
+            | io::ErrorKind::HostUnreachable
+    )
+}
+
+fn failure(caller: &Party, target: &Party, reason: &dyn fmt::Display) -> TestbedError {
+    trouble(format!("pass a packet between {} and {} at {}", caller.name, target.name, target.address), reason)
+}
+
+fn trouble(operation: String, reason: &dyn fmt::Display) -> TestbedError {
     let remedy = "see what the wire says, and whether a firewall of this host drops packets in new namespaces";
-    TestbedError::new(Cause::Probe, format!("pass a packet between test and {station} at {address}"), reason, remedy)
+    TestbedError::new(Cause::Probe, operation, reason, remedy)
 }
 
-/// A socket made inside a station's namespace keeps belonging to it, whichever thread uses it.
-fn open(rooms: &Rooms, station: Station, address: Ipv4Addr) -> io::Result<UdpSocket> {
-    let socket = rooms.at(Place::Station(station)).enter(|| UdpSocket::bind((address, 0)))??;
-    socket.set_read_timeout(Some(TRY_EVERY))?;
-    Ok(socket)
-}
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
 
-/// One try: there and back.
-fn call(caller: &UdpSocket, answerer: &UdpSocket) -> io::Result<bool> {
-    let (from, to) = (caller.local_addr()?, answerer.local_addr()?);
-    caller.send_to(b"there", to)?;
-    if !hears_from(answerer, from)? {
-        return Ok(false);
+    #[test]
+    fn a_run_of_rate_proves_every_address() {
+        let addresses = |network| Calls::of_rate(&network).targets.into_iter().map(|(_, address)| address.to_string());
+        assert_eq!(
+            addresses(Network::Veth).collect::<Vec<_>>(),
+            ["198.18.0.2", "198.18.1.2", "198.18.0.3", "198.18.1.3"]
+        );
     }
-    answerer.send_to(b"back", from)?;
-    hears_from(caller, to)
-}
 
-fn hears_from(socket: &UdpSocket, peer: SocketAddr) -> io::Result<bool> {
-    let mut packet = [0; 16];
-    match socket.recv_from(&mut packet) {
-        Ok((_, from)) => Ok(from == peer),
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
-        Err(error) => Err(error),
+    #[test]
+    fn of_many_stations_some_are_called_and_the_last_is_among_them() {
+        let targets: Vec<usize> =
+            Calls::of_drawing(&samples::star(300)).targets.iter().map(|(number, _)| *number).collect();
+        assert_eq!(targets.len(), MOST_TARGETS);
+        assert_eq!((targets[0], targets[MOST_TARGETS - 1]), (18, 299));
+        assert!(targets.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn of_few_stations_all_are_called_and_one_alone_calls_nobody() {
+        let targets = |count| Calls::of_drawing(&samples::star(count)).targets.len();
+        assert_eq!((targets(1), targets(2), targets(17)), (0, 1, 16));
     }
 }

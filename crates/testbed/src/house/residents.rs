@@ -13,12 +13,13 @@ use btu_suite::network::Station;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::design::Design;
 use super::error::{Cause, TestbedError};
 use super::furnish::Rooms;
 use super::layout::Place;
 use super::process::own;
 use super::runtime::RuntimeDirectory;
-use super::words::{Ending, HouseEvent, Resident};
+use super::words::{Blueprint, Ending, HouseEvent, Resident};
 
 /// Time between two looks whether somebody listens.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -35,20 +36,28 @@ struct Entry {
 pub(super) struct Residents(Vec<Entry>);
 
 impl Residents {
-    /// Starts the wire and the agents, each in its own namespace.
-    pub(super) fn move_in(rooms: &Rooms, runtime: &Path, plan: File) -> Result<Self, TestbedError> {
+    /// Starts the wire and, in a house of `btu rate`, the agents, each in its own namespace.
+    pub(super) fn move_in(rooms: &Rooms, blueprint: &Blueprint, plan: File) -> Result<Self, TestbedError> {
+        let runtime = &blueprint.runtime_directory;
         let mut residents = Self::default();
         let socket = RuntimeDirectory::socket(runtime, "wire");
         let mut wire = own(&["wire"]);
         wire.arg("--socket").arg(&socket).stdin(plan);
         residents.start(rooms, Place::Wire, Resident::Wire, socket, wire)?;
-        for station in Station::ALL {
+        if matches!(blueprint.design, Design::Rate(_)) {
+            residents.start_agents(rooms, runtime)?;
+        }
+        Ok(residents)
+    }
+
+    fn start_agents(&mut self, rooms: &Rooms, runtime: &Path) -> Result<(), TestbedError> {
+        for (number, station) in Station::ALL.into_iter().enumerate() {
             let socket = RuntimeDirectory::socket(runtime, station.name());
             let mut agent = own(&["agent", "--station", station.name()]);
             agent.arg("--socket").arg(&socket).stdin(Stdio::null());
-            residents.start(rooms, Place::Station(station), Resident::Agent(station), socket, agent)?;
+            self.start(rooms, Place::Station(number), Resident::Agent(station), socket, agent)?;
         }
-        Ok(residents)
+        Ok(())
     }
 
     /// A process belongs to the namespace of the thread that starts it.

@@ -41,6 +41,11 @@ impl RuntimeDirectory {
         lock(path).map_err(|error| refuse(path, error))
     }
 
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The path of a socket in the directory.
     pub(super) fn socket(path: &Path, name: &str) -> PathBuf {
         path.join(format!("{name}.sock"))
@@ -87,11 +92,12 @@ fn lock(path: &Path) -> io::Result<RuntimeDirectory> {
 }
 
 /// Whether `path` is a house's directory of ours whose lock nobody holds.
-fn is_left_behind(path: &Path) -> bool {
+pub(super) fn is_left_behind(path: &Path) -> bool {
     is_ours(path) && File::open(path.join(OWNER)).is_ok_and(|owner| is_free(&owner))
 }
 
-fn is_ours(path: &Path) -> bool {
+/// Whether `path` is a directory of this user, and not a link to one.
+pub(super) fn is_ours(path: &Path) -> bool {
     let me = nix::unistd::geteuid().as_raw();
     fs::symlink_metadata(path).is_ok_and(|status| status.is_dir() && status.uid() == me)
 }

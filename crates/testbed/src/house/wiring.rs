@@ -8,8 +8,9 @@ use std::process::ExitCode;
 
 use btu_suite::network::{Network, Station};
 
+use super::design::{Design, Drawn};
 use super::error::{Cause, TestbedError};
-use super::layout::Layout;
+use super::layout::{path_port, port_of, wire_inner, wire_outer};
 use super::words::{Blueprint, hear, tell};
 use crate::wire::{self, BlackBox, PathPorts, Shape, WireError, WirePlan};
 
@@ -17,7 +18,7 @@ use crate::wire::{self, BlackBox, PathPorts, Shape, WireError, WirePlan};
 pub(super) fn write_plan(blueprint: &Blueprint) -> Result<File, TestbedError> {
     let path = blueprint.runtime_directory.join("wire.json");
     let written = File::create(&path)
-        .and_then(|file| tell(file, &plan(&blueprint.network, blueprint.seed)))
+        .and_then(|file| tell(file, &plan(&blueprint.design, blueprint.seed)))
         .and_then(|()| File::open(&path));
     written.map_err(|error| {
         let operation = format!("write the wire's plan {}", path.display());
@@ -44,22 +45,33 @@ fn carry(socket: &Path) -> Result<(), WireError> {
     wire::run(&plan, control, None)
 }
 
-fn plan(network: &Network, seed: u64) -> WirePlan {
-    let shape = match network {
+fn plan(design: &Design, seed: u64) -> WirePlan {
+    match design {
+        Design::Rate(network) => WirePlan::new(seed, shape(network)),
+        Design::Drawn(drawn) => WirePlan { capture: drawn.capture.clone(), ..WirePlan::new(seed, drawn_shape(drawn)) },
+    }
+}
+
+fn shape(network: &Network) -> Shape {
+    match network {
         Network::Veth => Shape::Veth {
             boxes: Station::ALL.into_iter().filter(|station| station.is_black_box()).map(black_box).collect(),
         },
         Network::Path(path) => Shape::Path { path: path.clone(), ports: path_ports() },
-    };
-    WirePlan::new(seed, shape)
+    }
+}
+
+fn drawn_shape(Drawn { drawing, .. }: &Drawn) -> Shape {
+    let interfaces = (0..drawing.stations.len()).map(|number| port_of(drawing, number)).collect();
+    Shape::Drawn { drawing: drawing.clone(), interfaces }
 }
 
 fn black_box(station: Station) -> BlackBox {
-    BlackBox { station, inner: Layout::wire_inner(station), outer: Layout::wire_outer(station) }
+    BlackBox { station, inner: wire_inner(station), outer: wire_outer(station) }
 }
 
 fn path_ports() -> PathPorts {
-    let [test, active, passive] = Station::ALL.map(Layout::path_port);
+    let [test, active, passive] = Station::ALL.map(path_port);
     PathPorts { test, active, passive }
 }
 
@@ -68,7 +80,8 @@ mod tests {
     use btu_suite::network;
     use btu_units::{BitRate, Span};
 
-    use super::super::layout::Place;
+    use super::super::layout::{Layout, Place};
+    use super::super::samples;
     use super::*;
 
     fn interfaces_of(shape: Shape) -> Vec<String> {
@@ -83,9 +96,12 @@ mod tests {
     fn every_interface_of_a_plan_is_in_the_layout() {
         let rate = BitRate::from_megabits_per_second(10);
         let path = network::Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 };
-        for (network, count) in [(Network::Veth, 4), (Network::Path(path), 3)] {
-            let layout = Layout::of(&network);
-            let interfaces = interfaces_of(plan(&network, 1).shape);
+        let drawn = Drawn { drawing: samples::star(5), capture: None };
+        let designs =
+            [(Design::Rate(Network::Veth), 4), (Design::Rate(Network::Path(path)), 3), (Design::Drawn(drawn), 5)];
+        for (design, count) in designs {
+            let layout = Layout::of(&design);
+            let interfaces = interfaces_of(plan(&design, 1).shape);
             assert_eq!(interfaces.len(), count);
             for name in interfaces {
                 assert!(layout.ends_in(Place::Wire).any(|end| end.name == name && !end.offloads), "{name}");

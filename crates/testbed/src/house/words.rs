@@ -4,14 +4,16 @@ use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
-use btu_suite::network::{Network, Station};
+use btu_suite::network::Station;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use super::design::Design;
 use super::error::TestbedError;
 
-/// Longest line that is read: an order with a long path has about 5 kB.
-const LONGEST_LINE_BYTES: u64 = 64 * 1024;
+/// Longest line that is read: an order with a drawn network of 1000 stations on links of their own has about 1 MB, a
+/// recorded link of an hour 10 MB.
+const LONGEST_LINE_BYTES: u64 = 32 << 20;
 
 /// What is asked of a house's processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,13 +22,14 @@ pub(super) enum Order {
     /// See whether this system allows a house at all, then go.
     Try,
     /// Raise this house and keep it.
-    Raise(Blueprint),
+    Raise(Box<Blueprint>),
 }
 
 /// The house that is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Blueprint {
-    pub(super) network: Network,
+    #[serde(flatten)]
+    pub(super) design: Design,
     pub(super) runtime_directory: PathBuf,
     pub(super) seed: u64,
 }

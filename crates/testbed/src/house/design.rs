@@ -1,0 +1,169 @@
+//! What a house is raised for: the stations of `btu rate`, or a network that somebody drew.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use btu_network::{Contention, Drawing, Medium};
+use btu_suite::network::Network;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+
+use super::error::{Cause, TestbedError};
+use super::{journey, layout};
+
+/// More stations than this are refused: each costs a namespace, two interfaces and a port of the wire.
+pub const MOST_STATIONS: usize = 1_000;
+
+/// The shortest packet that every IPv4 host must take (RFC 791, section 3.2).
+const SMALLEST_MTU_BYTES: u32 = 68;
+
+/// Open files of a house beside one for each station: pipes, sockets, netlink, with room to spare.
+const FURTHER_FILES: u64 = 64;
+
+/// From the order until packets pass in a house of few stations and quick lines.
+const USUAL_PATIENCE: Duration = Duration::from_secs(12);
+
+/// What each station may add to it: a tenth of this is usual.
+const PATIENCE_PER_STATION: Duration = Duration::from_millis(50);
+
+/// Which house.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "house", rename_all = "kebab-case")]
+pub(super) enum Design {
+    /// The three stations of `btu rate`, with agents.
+    Rate(Network),
+    /// A network file.
+    Drawn(Drawn),
+}
+
+/// A network that somebody drew, and what its wire is to do besides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Drawn {
+    /// The network, without its traffic: stations send what the programs in them send.
+    pub(super) drawing: Drawing,
+    /// Where frames are written, if they are.
+    pub(super) capture: Option<PathBuf>,
+}
+
+impl Design {
+    /// From the order until packets pass, as process 1 sees it.
+    pub(super) fn patience(&self) -> Duration {
+        match self {
+            Self::Rate(_) => USUAL_PATIENCE,
+            Self::Drawn(Drawn { drawing, .. }) => {
+                let stations = PATIENCE_PER_STATION.saturating_mul(drawing.stations.len() as u32);
+                USUAL_PATIENCE + stations + journey::patience(drawing)
+            }
+        }
+    }
+}
+
+/// Whether `drawing` can be raised at all on this machine; nothing is started for it.
+///
+/// # Errors
+/// Too many stations, a medium that exists on paper only, packets too short for IPv4, or a limit on open files.
+pub fn check(drawing: &Drawing) -> Result<(), TestbedError> {
+    let stations = drawing.stations.len();
+    if stations == 0 {
+        return Err(refuse(drawing, "it has no stations", "draw one"));
+    }
+    if stations > MOST_STATIONS {
+        let reason = format!("it has {stations} stations, and {MOST_STATIONS} is the most");
+        return Err(refuse(drawing, reason, "simulate it with `btu sim`, or draw fewer stations"));
+    }
+    if let Some(segment) = drawing.segments.iter().find(|segment| is_ideal(&segment.medium)) {
+        let reason = format!("segment {} has idealised contention, which no real station obeys", segment.name);
+        return Err(refuse(drawing, reason, "simulate it with `btu sim`, or write contention = \"802.3\""));
+    }
+    if let Some(mtu) = layout::smallest_mtu(drawing).filter(|&mtu| mtu < SMALLEST_MTU_BYTES) {
+        let reason = format!("an MTU of {mtu} bytes is too small for IPv4");
+        return Err(refuse(drawing, reason, format!("raise it to {SMALLEST_MTU_BYTES} B or more")));
+    }
+    let (needed, (_, most)) = (files(drawing), file_limits(drawing)?);
+    if needed > most {
+        let reason = format!("it needs {needed} open files, and the limit is {most}");
+        return Err(refuse(drawing, reason, format!("raise the hard limit: ulimit -Hn {needed}")));
+    }
+    Ok(())
+}
+
+/// Lets this process, and those it starts, open a file for each station.
+pub(super) fn allow_files(drawing: &Drawing) -> Result<(), TestbedError> {
+    let (now, most) = file_limits(drawing)?;
+    let needed = files(drawing).min(most);
+    if now >= needed {
+        return Ok(());
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, most)
+        .map_err(|error| TestbedError::process("raise the limit of open files", &error.into()))
+}
+
+fn files(drawing: &Drawing) -> u64 {
+    // The wire may keep a capture file for each port beside it.
+    2 * drawing.stations.len() as u64 + FURTHER_FILES
+}
+
+fn file_limits(drawing: &Drawing) -> Result<(u64, u64), TestbedError> {
+    getrlimit(Resource::RLIMIT_NOFILE).map_err(|error| refuse(drawing, error, "see whether `ulimit -n` says more"))
+}
+
+fn is_ideal(medium: &Medium) -> bool {
+    matches!(medium, Medium::SharedEthernet(ethernet) if ethernet.contention == Contention::Ideal)
+}
+
+fn refuse(drawing: &Drawing, reason: impl std::fmt::Display, remedy: impl Into<String>) -> TestbedError {
+    TestbedError::new(Cause::Network, format!("raise network {}", drawing.name), reason, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_units::{BitRate, Bytes, Length};
+
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn what_can_be_raised_is_not_refused() {
+        check(&samples::star(300)).unwrap();
+        check(&samples::line(BitRate::from_bits_per_second(1_200), 0)).unwrap();
+    }
+
+    #[test]
+    fn too_many_stations_are_sent_to_the_simulator() {
+        let error = check(&samples::star(10_000)).unwrap_err();
+        assert_eq!(error.cause, Cause::Network);
+        assert!(error.to_string().contains("10000 stations") && error.remedy.contains("btu sim"), "{error}");
+    }
+
+    #[test]
+    fn what_is_on_paper_only_is_refused_by_name() {
+        let mut drawing = samples::star(2);
+        drawing.segments[0].medium = Medium::SharedEthernet(btu_network::SharedEthernet {
+            rate: BitRate::from_megabits_per_second(10),
+            length: Length::from_metres(500),
+            velocity: 0.77,
+            contention: Contention::Ideal,
+            queue: btu_network::Discipline::default(),
+        });
+        assert!(check(&drawing).unwrap_err().reason.contains("segment lan has idealised contention"));
+        assert!(check(&Drawing::default()).unwrap_err().reason.contains("no stations"));
+    }
+
+    #[test]
+    fn packets_must_be_long_enough_for_ipv4() {
+        let mut drawing = samples::line(BitRate::from_megabits_per_second(10), 0);
+        drawing.links[0].forth.mtu = Bytes::new(67);
+        assert!(check(&drawing).unwrap_err().reason.contains("67 bytes"));
+        drawing.links[0].forth.mtu = Bytes::new(68);
+        check(&drawing).unwrap();
+    }
+
+    #[test]
+    fn slow_lines_and_many_stations_get_more_time() {
+        let patience = |drawing| Design::Drawn(Drawn { drawing, capture: None }).patience();
+        let quick = patience(samples::line(BitRate::from_megabits_per_second(10), 0));
+        let slow = patience(samples::line(BitRate::from_bits_per_second(1_200), 0));
+        assert!(quick < Duration::from_secs(16) && slow > Duration::from_secs(20), "{quick:?} {slow:?}");
+        assert!(patience(samples::star(300)) > quick + Duration::from_secs(10));
+    }
+}

@@ -1,0 +1,234 @@
+//! A drawn network that stands, seen from the process that keeps it up.
+
+use std::fs;
+use std::io::Read;
+use std::net::Ipv4Addr;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use btu_network::Drawing;
+use serde::{Deserialize, Serialize};
+
+use super::design::{Design, Drawn, check};
+use super::error::{Cause, TestbedError};
+use super::keeper::{Keeper, Lifeline};
+use super::runtime::{RuntimeDirectory, sweep};
+use super::words::{Blueprint, HouseEvent, Order, Privilege};
+
+/// The record of a network that stands, in its runtime directory.
+const RECORD: &str = "network.json";
+
+/// What the coordinator waits longer than process 1, so that the better error is the one told.
+const MORE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The network that is wanted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NetworkRequest {
+    /// What it is called while it stands.
+    pub name: String,
+    /// The network. Its traffic is left out: stations send what the programs in them send.
+    pub drawing: Drawing,
+    /// As in [`super::TestbedRequest`].
+    pub runtime_directory: PathBuf,
+    /// Seed of everything random on the wire.
+    pub seed: u64,
+    /// The program that answers to `internal testbed`, `init`, `wire` and `keep`.
+    pub executable: PathBuf,
+    /// Where each port's frames are written, if they are: an absolute path.
+    pub capture: Option<PathBuf>,
+    /// The file it was read from, for whoever looks.
+    pub source: String,
+    /// When it was asked for, for whoever looks.
+    pub since: String,
+}
+
+/// What is to be known of a network that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// What it is called.
+    pub name: String,
+    /// What its file says it is.
+    pub about: String,
+    /// The file it was read from.
+    pub source: String,
+    /// When it was asked for.
+    pub since: String,
+    /// Seed of everything random on the wire.
+    pub seed: u64,
+    /// By which right it was raised.
+    pub privilege: Privilege,
+    /// The process that keeps it up.
+    pub keeper: u32,
+    /// Where frames are written.
+    pub capture: Option<PathBuf>,
+    /// Its stations, in the file's order.
+    pub stations: Vec<StationRecord>,
+}
+
+/// A station of a network that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StationRecord {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+}
+
+impl Record {
+    fn of(request: &NetworkRequest, privilege: Privilege) -> Self {
+        let stations = request.drawing.stations.iter();
+        Self {
+            name: request.name.clone(),
+            about: request.drawing.about.clone(),
+            source: request.source.clone(),
+            since: request.since.clone(),
+            seed: request.seed,
+            privilege,
+            keeper: std::process::id(),
+            capture: request.capture.clone(),
+            stations: stations.map(|one| StationRecord { name: one.name.clone(), address: one.address }).collect(),
+        }
+    }
+
+    /// The record in a runtime directory; nothing where no network stands.
+    pub(super) fn read(runtime: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(runtime.join(RECORD)).ok()?).ok()
+    }
+
+    /// Never half a record: it is there or it is not.
+    fn write(&self, runtime: &Path) -> Result<(), TestbedError> {
+        let unfinished = runtime.join("network.json.new");
+        let written = serde_json::to_vec(self).map_err(Into::into).and_then(|text| fs::write(&unfinished, text));
+        written.and_then(|()| fs::rename(&unfinished, runtime.join(RECORD))).map_err(|error| {
+            let operation = format!("write {}", runtime.join(RECORD).display());
+            TestbedError::new(Cause::RuntimeDirectory, operation, error, "make room on that file system")
+        })
+    }
+}
+
+/// A network that is being raised. Dropping it takes it down.
+#[derive(Debug)]
+pub struct Rising {
+    keeper: Keeper,
+    runtime: RuntimeDirectory,
+    request: NetworkRequest,
+    patience: Duration,
+}
+
+impl Rising {
+    /// Begins to raise a network.
+    ///
+    /// # Errors
+    /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be started.
+    pub fn begin(mut request: NetworkRequest) -> Result<Self, TestbedError> {
+        check(&request.drawing)?;
+        request.drawing.traffic.clear();
+        let runtime_directory = request.runtime_directory.clone();
+        // What earlier ones left beside it; failing to tidy up is no reason to fail.
+        drop(runtime_directory.parent().map(sweep));
+        let runtime = RuntimeDirectory::claim(&runtime_directory)?;
+        let design = Design::Drawn(Drawn { drawing: request.drawing.clone(), capture: request.capture.clone() });
+        let patience = design.patience() + MORE_PATIENCE;
+        let blueprint = Blueprint { design, runtime_directory, seed: request.seed };
+        let keeper = Keeper::start(&request.executable, &Order::Raise(Box::new(blueprint)))?;
+        Ok(Self { keeper, runtime, request, patience })
+    }
+
+    /// What keeps it up, for a thread that must let it go at once.
+    pub fn lifeline(&self) -> Lifeline {
+        self.keeper.lifeline().clone()
+    }
+
+    /// Waits until packets pass.
+    ///
+    /// # Errors
+    /// Whatever kept the network from being raised; its lifeline was cut.
+    pub fn finish(mut self) -> Result<NetworkHouse, TestbedError> {
+        let privilege = self.keeper.settle(self.patience)?;
+        let fallen = Arc::default();
+        watch(&mut self.keeper, &fallen)?;
+        let directory = &self.request.runtime_directory;
+        listen(directory, self.keeper.lifeline().clone())?;
+        Record::of(&self.request, privilege).write(directory)?;
+        Ok(NetworkHouse { keeper: self.keeper, runtime: self.runtime, fallen })
+    }
+}
+
+/// A drawn network that stands. Dropping it takes it down.
+#[derive(Debug)]
+pub struct NetworkHouse {
+    // Dropped in this order: first the processes, then the directory of their sockets.
+    keeper: Keeper,
+    runtime: RuntimeDirectory,
+    fallen: Arc<OnceLock<HouseEvent>>,
+}
+
+impl NetworkHouse {
+    /// What keeps it up, for a thread that must let it go at once.
+    pub fn lifeline(&self) -> Lifeline {
+        self.keeper.lifeline().clone()
+    }
+
+    /// Its runtime directory.
+    pub fn directory(&self) -> &Path {
+        self.runtime.path()
+    }
+
+    /// Waits until nothing of it is left.
+    pub fn await_end(&self) {
+        self.keeper.await_gone();
+    }
+
+    /// The process whose end brought it down, if that is what happened.
+    pub fn fallen(&self) -> Option<HouseEvent> {
+        self.fallen.get().copied()
+    }
+
+    /// Takes it down and waits until its processes are gone.
+    ///
+    /// # Errors
+    /// They do not go, even when killed.
+    pub fn lower(self) -> Result<(), TestbedError> {
+        self.keeper.lower()
+    }
+}
+
+/// A network without its wire is none: when one of its processes ends of itself, everything goes.
+fn watch(keeper: &mut Keeper, fallen: &Arc<OnceLock<HouseEvent>>) -> Result<(), TestbedError> {
+    let (events, lifeline, fallen) = (keeper.take_events(), keeper.lifeline().clone(), Arc::clone(fallen));
+    let watch = move || {
+        for event in events {
+            if !lifeline.is_cut() {
+                fallen.set(event).ok();
+                lifeline.cut();
+            }
+        }
+    };
+    thread::Builder::new().name("watch".to_owned()).spawn(watch).map(drop).map_err(|error| no_thread(&error))
+}
+
+/// Whoever says a word at this socket takes the network down, and hears the end of it when it is.
+fn listen(runtime: &Path, lifeline: Lifeline) -> Result<(), TestbedError> {
+    let listener = UnixListener::bind(keeper_socket(runtime)).map_err(|error| no_thread(&error))?;
+    let listen = move || {
+        let mut visitors = Vec::new();
+        for mut visitor in listener.incoming().flatten() {
+            if matches!(visitor.read(&mut [0; 16]), Ok(1..)) {
+                lifeline.cut();
+                visitors.push(visitor);
+            }
+        }
+    };
+    thread::Builder::new().name("keeper".to_owned()).spawn(listen).map(drop).map_err(|error| no_thread(&error))
+}
+
+pub(super) fn keeper_socket(runtime: &Path) -> PathBuf {
+    RuntimeDirectory::socket(runtime, "keeper")
+}
+
+fn no_thread(error: &std::io::Error) -> TestbedError {
+    TestbedError::process("look after the network", error)
+}

@@ -1,0 +1,21 @@
+//! The house's few system calls that have no safe face elsewhere.
+#![allow(unsafe_code)]
+
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+
+/// Takes a file that the kernel just gave to this process, as `SCM_RIGHTS` does.
+pub(super) fn own(file: RawFd) -> OwnedFd {
+    // SAFETY: the only caller passes files that came with a message a moment ago: they are open and nobody else's.
+    unsafe { OwnedFd::from_raw_fd(file) }
+}
+
+/// Lets the kernel kill the command when the thread that starts it ends.
+pub(super) fn die_with_starter(command: &mut Command) {
+    // SAFETY: between fork and exec, only one system call is made, and nothing is allocated.
+    unsafe { command.pre_exec(|| Ok(set_pdeathsig(Signal::SIGKILL)?)) };
+}
