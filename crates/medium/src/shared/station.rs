@@ -1,0 +1,22 @@
+//! A station on a shared Ethernet: the frame whose turn it is, and those behind it.
+
+use btu_units::Span;
+
+use super::backlog::Backlog;
+use super::dice::Dice;
+use crate::frame::Frame;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Station {
+    /// How long a signal takes from the cable's beginning to here.
+    pub(super) place: Span,
+    /// The frame that is sent or waits for its turn at the cable.
+    pub(super) frame: Option<Frame>,
+    /// How often that frame has collided.
+    pub(super) collisions: u8,
+    /// Fractions of nanoseconds its frames have taken beyond whole ones.
+    pub(super) remainder: u64,
+    pub(super) dice: Dice,
+    pub(super) backlog: Backlog,
+}
