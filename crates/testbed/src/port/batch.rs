@@ -7,30 +7,23 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use btu_units::Time;
 
 use super::clock::Instants;
-use super::{BATCH, Buffers};
+use super::{BATCH, Buffers, Received, Took};
 
 /// Room for one `SCM_TIMESTAMPNS` message, aligned as control messages have to be.
 type Control = [u64; 8];
 
-/// Message headers that are used again and again, and the buffers that wait to be filled.
+/// An Ethernet header.
+const SHORTEST: usize = 14;
+
+/// Message headers that are used again and again, and the buffers that wait to be filled. One serves any number of ports.
 ///
 /// All pointers in here are written anew before each system call, from borrows that last across it.
-pub(super) struct Batch {
+pub struct Batch {
     headers: Box<[libc::mmsghdr; BATCH]>,
     vectors: Box<[libc::iovec; BATCH]>,
     controls: Box<[Control; BATCH]>,
     waiting: Vec<u32>,
-    filled: Vec<Filled>,
-}
-
-/// A buffer after a receive.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Filled {
-    pub(super) buffer: u32,
-    pub(super) bytes: usize,
-    pub(super) truncated: bool,
-    /// The wall-clock time at which the kernel took the frame.
-    pub(super) stamp: Option<Time>,
+    received: Vec<Received>,
 }
 
 impl std::fmt::Debug for Batch {
@@ -39,30 +32,37 @@ impl std::fmt::Debug for Batch {
     }
 }
 
+impl Default for Batch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Batch {
-    pub(super) fn new() -> Self {
+    /// An empty one.
+    pub fn new() -> Self {
         Self {
             // SAFETY: all-zero is a valid `mmsghdr`: null pointers and integers.
             headers: Box::new([unsafe { std::mem::zeroed() }; BATCH]),
             vectors: Box::new([libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH]),
             controls: Box::new([[0; 8]; BATCH]),
             waiting: Vec::with_capacity(BATCH),
-            filled: Vec::with_capacity(BATCH),
+            received: Vec::with_capacity(BATCH),
         }
     }
 
-    /// What the last receive filled; each buffer has one holder, the caller.
-    pub(super) fn filled(&self) -> impl Iterator<Item = Filled> + '_ {
-        self.filled.iter().copied()
+    /// What the last receive took; each buffer has one holder, whoever reads this.
+    pub fn received(&self) -> &[Received] {
+        &self.received
     }
 
-    /// Fills as many buffers as there are frames, without waiting. Returns the time right after.
-    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, buffers: &mut Buffers) -> io::Result<Instants> {
-        self.filled.clear();
+    /// Fills as many buffers as there are frames, without waiting. Frames begin after `header` octets of the kernel's.
+    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, header: usize, buffers: &mut Buffers) -> io::Result<Took> {
+        self.received.clear();
         self.prepare_receive(buffers);
         let room = self.waiting.len();
         if room == 0 {
-            return Ok(Instants::now());
+            return Ok(Took { more: true, misfits: 0 });
         }
         // SAFETY: `prepare_receive` pointed the first `room` headers to vectors, controls and distinct buffers that
         // are borrowed mutably until this function ends; the kernel writes within the lengths given there.
@@ -75,12 +75,10 @@ impl Batch {
                 std::ptr::null_mut(),
             )
         };
-        let instants = Instants::now();
         match usize::try_from(count) {
-            Ok(count) => self.collect(count),
-            Err(_) => nothing_yet(io::Error::last_os_error())?,
+            Ok(count) => Ok(Took { more: count == room, misfits: self.collect(count, header, buffers) }),
+            Err(_) => nothing_yet(io::Error::last_os_error()).map(|()| Took { more: false, misfits: 0 }),
         }
-        Ok(instants)
     }
 
     /// Points every header to a buffer that waits to be filled.
@@ -104,16 +102,23 @@ impl Batch {
         }
     }
 
-    fn collect(&mut self, count: usize) {
+    /// Notes what came; frees the buffers of frames that do not fit and says how many there were.
+    fn collect(&mut self, count: usize, header: usize, buffers: &mut Buffers) -> usize {
+        let instants = Instants::now();
+        let mut misfits = 0;
         for (place, buffer) in self.waiting.drain(..count).enumerate() {
-            let header = &self.headers[place];
-            self.filled.push(Filled {
-                buffer,
-                bytes: header.msg_len as usize,
-                truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
-                stamp: stamp(&header.msg_hdr),
-            });
+            let message = &self.headers[place];
+            let (bytes, truncated) = (message.msg_len as usize, message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0);
+            if truncated || bytes < header + SHORTEST {
+                misfits += 1;
+                buffers.release(buffer);
+                continue;
+            }
+            buffers.set_frame(buffer, header, bytes);
+            let at = stamp(&message.msg_hdr).map_or(instants.monotonic, |stamp| instants.at(stamp));
+            self.received.push(Received { buffer, at });
         }
+        misfits
     }
 
     /// Sends the content of `frames`, in order; returns how many were taken, the others are lost.

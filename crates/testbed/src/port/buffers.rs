@@ -81,6 +81,17 @@ impl Buffers {
         &self.whole(buffer)[slot.frame as usize..slot.end as usize]
     }
 
+    /// Inverts one bit of a frame, counted from the highest of its first octet.
+    ///
+    /// # Panics
+    /// When the frame has no such bit.
+    pub fn invert(&mut self, buffer: u32, bit: u64) {
+        let start = self.slots[buffer as usize].frame as usize;
+        let place = start + (bit / 8) as usize;
+        assert!(place < self.slots[buffer as usize].end as usize, "bit {bit} is beyond the frame");
+        self.space(buffer)[place] ^= 0x80 >> (bit % 8);
+    }
+
     /// What is sent for a buffer: the frame and the kernel's notes before it.
     pub(super) fn content(&self, buffer: u32) -> &[u8] {
         &self.whole(buffer)[..self.slots[buffer as usize].end as usize]
@@ -128,6 +139,18 @@ mod tests {
         buffers.release(buffer);
         assert_eq!(buffers.in_use(), 0);
         assert_eq!(buffers.take(), Some(buffer));
+    }
+
+    #[test]
+    fn a_bit_is_inverted_and_back_again() {
+        let mut buffers = Buffers::new(2048);
+        let buffer = buffers.take().unwrap();
+        buffers.set_frame(buffer, 10, 74);
+        buffers.invert(buffer, 8 * 63 + 7);
+        assert_eq!(buffers.frame(buffer)[63], 1);
+        assert_eq!(buffers.frame(buffer).iter().map(|octet| octet.count_ones()).sum::<u32>(), 1);
+        buffers.invert(buffer, 8 * 63 + 7);
+        assert!(buffers.frame(buffer).iter().all(|&octet| octet == 0));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use btu_units::Time;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use batch::Batch;
+pub use batch::Batch;
 pub use buffers::Buffers;
 pub use clock::{Instants, now};
 
@@ -75,17 +75,24 @@ pub struct Received {
     pub at: Time,
 }
 
+/// What a receive did beside filling [`Batch::received`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Took {
+    /// Whether there may be more: as many frames came as were asked for, or no buffer was free for one.
+    pub more: bool,
+    /// Frames that were longer than a buffer, or shorter than an Ethernet header.
+    misfits: usize,
+}
+
 /// One end of the wire on a network interface.
 #[derive(Debug)]
 pub struct Port {
     socket: OwnedFd,
     interface: String,
-    batch: Batch,
     carriage: Carriage,
     mtu: usize,
-    received: Vec<Received>,
     kernel_drops: u64,
-    too_long: u64,
+    misfits: u64,
 }
 
 impl Port {
@@ -96,16 +103,7 @@ impl Port {
     /// No such interface, or no `CAP_NET_RAW` over the namespace.
     pub fn open(interface: &str, carriage: Carriage) -> Result<Self, PortError> {
         let (socket, mtu) = socket::open(interface, carriage)?;
-        Ok(Self {
-            socket,
-            mtu,
-            interface: interface.to_owned(),
-            batch: Batch::new(),
-            carriage,
-            received: Vec::with_capacity(BATCH),
-            kernel_drops: 0,
-            too_long: 0,
-        })
+        Ok(Self { socket, mtu, interface: interface.to_owned(), carriage, kernel_drops: 0, misfits: 0 })
     }
 
     /// The interface's name.
@@ -118,34 +116,24 @@ impl Port {
         self.mtu
     }
 
-    /// Takes at most [`BATCH`] frames without waiting, into free buffers; none when there is none, or no free buffer:
-    /// then the kernel keeps frames, and drops and counts what it cannot keep.
+    /// Takes at most [`BATCH`] frames without waiting, into free buffers; they are then in [`Batch::received`]. None when
+    /// there is none, or no free buffer: then the kernel keeps frames, and drops and counts what it cannot keep.
     ///
     /// # Errors
     /// The interface is down or gone.
-    pub fn receive(&mut self, buffers: &mut Buffers) -> Result<&[Received], PortError> {
-        self.received.clear();
-        let instants =
-            self.batch.receive(self.socket.as_fd(), buffers).map_err(|error| self.error("receiving", error))?;
-        for slot in self.batch.filled() {
-            if slot.truncated || slot.bytes < self.carriage.header() + 14 {
-                self.too_long += 1;
-                buffers.release(slot.buffer);
-                continue;
-            }
-            buffers.set_frame(slot.buffer, self.carriage.header(), slot.bytes);
-            let at = slot.stamp.map_or(instants.monotonic, |stamp| instants.at(stamp));
-            self.received.push(Received { buffer: slot.buffer, at });
-        }
-        Ok(&self.received)
+    pub fn receive(&mut self, batch: &mut Batch, buffers: &mut Buffers) -> Result<Took, PortError> {
+        let took = batch.receive(self.socket.as_fd(), self.carriage.header(), buffers);
+        let took = took.map_err(|error| self.error("receiving", error))?;
+        self.misfits += took.misfits as u64;
+        Ok(took)
     }
 
     /// Sends frames, in order, and says how many the kernel took; the others are lost. Holders stay as they are.
     ///
     /// # Errors
     /// Never for a frame that cannot be sent; only when the interface is gone.
-    pub fn send(&mut self, buffers: &Buffers, frames: &[u32]) -> Result<usize, PortError> {
-        let sent = self.batch.send(self.socket.as_fd(), buffers, frames);
+    pub fn send(&mut self, batch: &mut Batch, buffers: &Buffers, frames: &[u32]) -> Result<usize, PortError> {
+        let sent = batch.send(self.socket.as_fd(), buffers, frames);
         sent.map_err(|error| self.error("sending", error))
     }
 
@@ -162,7 +150,7 @@ impl Port {
 
     /// Frames that were longer than a buffer, or shorter than an Ethernet header, since the port was opened.
     pub fn misfits(&self) -> u64 {
-        self.too_long
+        self.misfits
     }
 
     fn error(&self, operation: &'static str, source: io::Error) -> PortError {

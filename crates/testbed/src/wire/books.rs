@@ -1,9 +1,11 @@
 //! The wire's own books beside the network's: what its ports did, and how late frames left.
 
-use btu_medium::{Account, Network};
+use btu_medium::{Account, Meter};
 use btu_stats::Histogram;
-use btu_suite::record::{ElementAccount, WireAccount};
+use btu_suite::record::{ElementAccount, SegmentUse, WireAccount};
 use btu_units::{Span, Time};
+
+use super::inside::Inside;
 
 /// What happened at one port since the books were opened, in frames.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,15 +58,16 @@ pub(super) struct PortView<'a> {
     pub(super) misfits: u64,
 }
 
-/// Everything, as one account.
-pub(super) fn account(network: &Network, ports: &[PortView<'_>], lateness: &Lateness) -> WireAccount {
-    let elements = network.accounts().map(|(name, account)| element(name, &account));
+/// Everything, as one account, of books that have been open for so long.
+pub(super) fn account(inside: &Inside, ports: &[PortView<'_>], lateness: &Lateness, open: Span) -> WireAccount {
+    let elements = inside.accounts().into_iter().map(|(name, account)| element(name, &account));
     WireAccount {
         elements: elements.chain(ports.iter().flat_map(PortView::elements)).collect(),
         port_drops: ports.iter().map(|port| port.kernel_drops - port.books.kernel_drops_before).sum(),
         lateness: lateness.histogram.clone(),
         late_after: lateness.bound,
         late: lateness.late,
+        segments: inside.meters().into_iter().map(|(name, meter)| segment(name, &meter, open)).collect(),
         ..WireAccount::default()
     }
 }
@@ -77,6 +80,19 @@ fn element(name: &str, account: &Account) -> ElementAccount {
         delivered: account.delivered,
         dropped: account.drops().map(|(cause, frames)| (cause.name().to_owned(), frames)).collect(),
         held: account.held,
+    }
+}
+
+fn segment(name: &str, meter: &Meter, open: Span) -> SegmentUse {
+    SegmentUse {
+        name: name.to_owned(),
+        open,
+        data: meter.data,
+        overhead: meter.overhead,
+        collisions: meter.collisions,
+        collision_count: meter.collision_count,
+        frames: meter.frames,
+        lines: meter.lines,
     }
 }
 

@@ -1,36 +1,52 @@
 //! One turn of the wire: frames from the ports into the network, and out of it what is due.
 
-use btu_medium::{Address, Event, Frame, Kind, Network, Port as Place, Probability};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use btu_medium::{Event, Frame, Port as Place, Probability};
 use btu_suite::network::{Impairment, Station};
-use btu_units::{Bytes, Time};
+use btu_suite::record::WireAccount;
+use btu_units::Time;
 
 use super::WireError;
-use super::books::{self, Lateness, PortBooks, PortView};
+use super::books::{self, Lateness, PortView};
+use super::crowd::Crowd;
+use super::describe::describe;
+use super::inside::Inside;
+use super::lane::{Lane, Shared};
 use super::plan::{Layout, WirePlan};
 use super::protocol::{Reply, Request, VERSION};
-use crate::port::{BATCH, Buffers, Port, now};
+use crate::port::{Batch, Buffers, Carriage, Port, now};
+
+/// So many ports are asked one by one, which is quicker while they are busy; more are watched as a crowd.
+const FEW: usize = 6;
 
 /// The network with its ports and the frames inside.
 pub(super) struct Carrier {
-    network: Network,
+    inside: Inside,
     lanes: Vec<Lane>,
-    buffers: Buffers,
+    shared: Shared,
+    crowd: Option<Crowd>,
+    /// Lanes that are to be asked for frames in the next turn.
+    ready: Vec<u32>,
+    /// What has come in this turn, of all lanes.
+    arrivals: Vec<Arrival>,
+    /// Lanes that have something to send.
+    loaded: Vec<u32>,
     inputs: Vec<(Station, Place)>,
-    lateness: Lateness,
+    carriage: Carriage,
     /// The time the network was last asked at: frames count as no older.
     asked: Time,
+    /// When the books were opened.
+    opened: Time,
     stopping: bool,
 }
 
-/// A port and what is on its way out through it.
-struct Lane {
-    port: Port,
-    ready: bool,
-    outgoing: Vec<u32>,
-    dues: Vec<Time>,
-    books: PortBooks,
-    /// Arrival of the port's latest frame: stamps of two processors may be out of order by a little.
-    latest: Time,
+/// A frame that came in.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    at: Time,
+    lane: u32,
+    buffer: u32,
 }
 
 /// What a turn did, and when the next one is due.
@@ -43,22 +59,47 @@ pub(super) struct Turn {
 
 impl Carrier {
     pub(super) fn new(plan: &WirePlan) -> Result<Self, WireError> {
-        let Layout { network, interfaces, inputs } = plan.layout()?;
+        let Layout { inside, interfaces, inputs } = plan.layout()?;
         let ports = interfaces.iter().map(|interface| Port::open(interface, plan.carriage));
         let lanes = ports.map(|port| Ok(Lane::new(port?))).collect::<Result<Vec<_>, WireError>>()?;
         let mtu = lanes.iter().map(|lane| lane.port.mtu()).max().unwrap_or(0);
-        let buffers = Buffers::new(plan.carriage.buffer_bytes(mtu));
-        let lateness = Lateness::new(plan.mark_late_after);
-        Ok(Self { network, lanes, buffers, inputs, lateness, asked: Time::ZERO, stopping: false })
+        let shared = Shared {
+            batch: Batch::new(),
+            buffers: Buffers::new(plan.carriage.buffer_bytes(mtu)),
+            lateness: Lateness::new(plan.mark_late_after),
+        };
+        let crowd = (lanes.len() > FEW).then(|| Crowd::new(lanes.iter().map(|lane| lane.port.as_fd()))).transpose();
+        let crowd = crowd.map_err(|source| WireError::System { operation: "watching the ports", source })?;
+        Ok(Self {
+            inside,
+            shared,
+            crowd,
+            ready: (0..lanes.len() as u32).collect(),
+            lanes,
+            arrivals: Vec::new(),
+            loaded: Vec::new(),
+            inputs,
+            carriage: plan.carriage,
+            asked: Time::ZERO,
+            opened: now(),
+            stopping: false,
+        })
     }
 
-    pub(super) fn ports(&self) -> impl Iterator<Item = &Port> {
-        self.lanes.iter().map(|lane| &lane.port)
+    /// What becomes readable when frames come.
+    pub(super) fn watched(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let ports = self.lanes.iter().filter(|_| self.crowd.is_none()).map(|lane| lane.port.as_fd());
+        self.crowd.iter().map(AsFd::as_fd).chain(ports)
     }
 
-    /// Notes which ports have frames.
-    pub(super) fn note_ready(&mut self, is_ready: impl Fn(usize) -> bool) {
-        self.lanes.iter_mut().enumerate().for_each(|(place, lane)| lane.ready = is_ready(place));
+    /// Notes where frames are; `is_readable` tells of each place in [`Self::watched`].
+    pub(super) fn note_ready(&mut self, is_readable: impl Fn(usize) -> bool) -> Result<(), WireError> {
+        if self.crowd.is_some() {
+            return if is_readable(0) { self.ask_crowd() } else { Ok(()) };
+        }
+        self.ready.clear();
+        self.ready.extend((0..self.lanes.len()).filter(|&place| is_readable(place)).map(|place| place as u32));
+        Ok(())
     }
 
     /// Whether it was told to stop.
@@ -69,48 +110,92 @@ impl Carrier {
     /// Takes in a batch from every port that has frames, carries, and sends what is due.
     pub(super) fn turn(&mut self) -> Result<Turn, WireError> {
         let received = self.take_in()?;
-        // While frames come in, ports are not asked whether they have some, but for the frames.
-        self.lanes.iter_mut().for_each(|lane| lane.ready = received);
+        if received {
+            // While frames come in, ports are not asked whether they have some, but for the frames.
+            self.stay_ready()?;
+        }
         let wake = self.carry()?;
-        for lane in &mut self.lanes {
-            lane.send(&mut self.buffers, &mut self.lateness)?;
+        for lane in self.loaded.drain(..) {
+            self.lanes[lane as usize].send(&mut self.shared)?;
         }
         Ok(Turn { received, wake })
     }
 
-    fn take_in(&mut self) -> Result<bool, WireError> {
-        let mut some = false;
-        for (place, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.ready) {
-            let frames = lane.port.receive(&mut self.buffers)?;
-            some |= !frames.is_empty();
-            lane.books.received += frames.len() as u64;
-            for received in frames {
-                lane.latest = lane.latest.max(received.at).max(self.asked);
-                let frame = describe(received.buffer, self.buffers.frame(received.buffer));
-                self.network.accept(Place(place as u32), frame, lane.latest);
-            }
+    fn stay_ready(&mut self) -> Result<(), WireError> {
+        if self.crowd.is_some() {
+            return self.ask_crowd();
         }
-        Ok(some)
+        self.ready.clear();
+        self.ready.extend(0..self.lanes.len() as u32);
+        Ok(())
+    }
+
+    fn ask_crowd(&mut self) -> Result<(), WireError> {
+        let Some(crowd) = &mut self.crowd else { return Ok(()) };
+        let (ready, lanes) = (&mut self.ready, &mut self.lanes);
+        let named = crowd.name_ready(|place| {
+            if !std::mem::replace(&mut lanes[place].is_listed, true) {
+                ready.push(place as u32);
+            }
+        });
+        named.map_err(|source| WireError::System { operation: "watching the ports", source })
+    }
+
+    /// Takes what the ready lanes have and hands it to the network, in the order of time over all of them.
+    fn take_in(&mut self) -> Result<bool, WireError> {
+        for place in 0..self.ready.len() {
+            self.take_from(self.ready[place])?;
+        }
+        let lanes = &mut self.lanes;
+        // A port that has more is not named again.
+        self.ready.retain(|&lane| lanes[lane as usize].is_listed);
+        let is_sorted = self.arrivals.is_sorted_by_key(|arrival| arrival.at);
+        if !is_sorted {
+            self.arrivals.sort_unstable_by_key(|arrival| (arrival.at, arrival.lane, arrival.buffer));
+        }
+        for Arrival { at, lane, buffer } in self.arrivals.iter().copied() {
+            let frame = describe(buffer, self.shared.buffers.frame(buffer));
+            self.inside.accept(Place(lane), frame, at);
+        }
+        let received = !self.arrivals.is_empty();
+        self.arrivals.clear();
+        Ok(received)
+    }
+
+    fn take_from(&mut self, place: u32) -> Result<(), WireError> {
+        let lane = &mut self.lanes[place as usize];
+        lane.is_listed = lane.receive(&mut self.shared)?;
+        for received in self.shared.batch.received() {
+            // Stamps of two processors may be out of order by a little.
+            lane.latest = lane.latest.max(received.at).max(self.asked);
+            self.arrivals.push(Arrival { at: lane.latest, lane: place, buffer: received.buffer });
+        }
+        Ok(())
     }
 
     /// Asks the network for everything that has happened by now; returns when more will.
     fn carry(&mut self) -> Result<Option<Time>, WireError> {
         self.asked = now();
         loop {
-            match self.network.poll(self.asked) {
-                Event::Deliver(place, frame, due) => {
-                    let lane = &mut self.lanes[place.index()];
-                    lane.queue(frame.tag, due);
-                    if lane.outgoing.len() == BATCH {
-                        lane.send(&mut self.buffers, &mut self.lateness)?;
-                    }
-                }
-                Event::Drop(frame, _) => self.buffers.release(frame.tag),
-                Event::Duplicate(frame) => self.buffers.hold(frame.tag),
+            match self.inside.poll(self.asked) {
+                Event::Deliver(place, frame, due) => self.hand_out(place, frame, due)?,
+                Event::Drop(frame, _) => self.shared.buffers.release(frame.tag),
+                Event::Duplicate(frame) => self.shared.buffers.hold(frame.tag),
                 Event::Wake(time) => return Ok(Some(time)),
                 Event::Idle => return Ok(None),
             }
         }
+    }
+
+    fn hand_out(&mut self, place: Place, frame: Frame, due: Time) -> Result<(), WireError> {
+        let lane = &mut self.lanes[place.index()];
+        if let Some(bit) = frame.damage.bit(frame.length().count() * 8) {
+            return lane.send_damaged(frame.tag, bit, due, &mut self.shared);
+        }
+        if lane.queue(frame.tag, due) == 1 {
+            self.loaded.push(place.0);
+        }
+        if lane.is_full() { lane.send(&mut self.shared) } else { Ok(()) }
     }
 
     /// Does what the coordinator says.
@@ -139,7 +224,7 @@ impl Carrier {
         let checked = impairments.iter().map(|(station, impairment)| self.check(*station, impairment));
         let checked = checked.collect::<Result<Vec<_>, _>>()?;
         for (place, loss, impairment) in checked {
-            if let Some(input) = self.network.input(place) {
+            if let Some(input) = self.inside.input(place) {
                 input.set(impairment.delay, loss);
             }
         }
@@ -155,64 +240,17 @@ impl Carrier {
     }
 
     fn reset(&mut self) -> Result<(), WireError> {
-        for lane in &mut self.lanes {
-            lane.books = PortBooks {
-                kernel_drops_before: lane.port.kernel_drops()?,
-                misfits_before: lane.port.misfits(),
-                ..PortBooks::default()
-            };
-        }
-        self.network.reset();
-        self.lateness.reset();
+        self.lanes.iter_mut().try_for_each(Lane::reset)?;
+        self.inside.reset();
+        self.shared.lateness.reset();
+        self.opened = now();
         Ok(())
     }
 
-    fn account(&mut self) -> Result<Box<btu_suite::record::WireAccount>, WireError> {
-        let mut kernel_drops = Vec::with_capacity(self.lanes.len());
-        for lane in &mut self.lanes {
-            kernel_drops.push(lane.port.kernel_drops()?);
-        }
-        let view = |(lane, kernel_drops)| Lane::view(lane, kernel_drops);
-        let views: Vec<PortView<'_>> = self.lanes.iter().zip(kernel_drops).map(view).collect();
-        Ok(Box::new(books::account(&self.network, &views, &self.lateness)))
-    }
-}
-
-impl Lane {
-    fn new(port: Port) -> Self {
-        Self {
-            port,
-            ready: true,
-            outgoing: Vec::with_capacity(BATCH),
-            dues: Vec::with_capacity(BATCH),
-            books: PortBooks::default(),
-            latest: Time::ZERO,
-        }
-    }
-
-    fn queue(&mut self, buffer: u32, due: Time) {
-        self.outgoing.push(buffer);
-        self.dues.push(due);
-    }
-
-    /// Sends what is queued, and notes how late each frame was: they leave evenly over the time the sending took.
-    fn send(&mut self, buffers: &mut Buffers, lateness: &mut Lateness) -> Result<(), WireError> {
-        if self.outgoing.is_empty() {
-            return Ok(());
-        }
-        let begin = now();
-        let sent = self.port.send(buffers, &self.outgoing)?;
-        lateness.record(&self.dues, begin, now());
-        self.books.offered += self.outgoing.len() as u64;
-        self.books.sent += sent as u64;
-        self.outgoing.drain(..).for_each(|buffer| buffers.release(buffer));
-        self.dues.clear();
-        Ok(())
-    }
-
-    fn view(&self, kernel_drops: u64) -> PortView<'_> {
-        let misfits = self.port.misfits();
-        PortView { interface: self.port.interface(), books: self.books, kernel_drops, misfits }
+    fn account(&mut self) -> Result<Box<WireAccount>, WireError> {
+        let views = self.lanes.iter_mut().map(Lane::view).collect::<Result<Vec<PortView<'_>>, _>>()?;
+        let account = books::account(&self.inside, &views, &self.shared.lateness, now().since(self.opened));
+        Ok(Box::new(WireAccount { superframes: self.carriage == Carriage::Superframes, ..account }))
     }
 }
 
@@ -221,13 +259,4 @@ fn refuse(error: WireError) -> Reply {
         WireError::Refused(why) => Reply::Refused(why),
         other => Reply::Refused(other.to_string()),
     }
-}
-
-/// What the medium has to know of a frame; `bytes` holds at least an Ethernet header (a port passes nothing shorter).
-fn describe(buffer: u32, bytes: &[u8]) -> Frame {
-    const IPV4: [u8; 2] = [0x08, 0x00];
-    const IPV6: [u8; 2] = [0x86, 0xdd];
-    let address = |from: usize| Address::from_octets(std::array::from_fn(|n| bytes[from + n]));
-    let kind = if [IPV4, IPV6].contains(&[bytes[12], bytes[13]]) { Kind::Ip } else { Kind::Other };
-    Frame::new(buffer, Bytes::new(bytes.len() as u64)).between(address(6), address(0)).carrying(kind)
 }

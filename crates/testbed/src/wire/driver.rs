@@ -54,17 +54,16 @@ impl Wire {
     /// Waits for frames, orders, the end of the lifeline, or the due time.
     fn wait(&mut self, due: Option<Time>) -> Result<(), WireError> {
         self.waiter.clear();
-        self.carrier.ports().for_each(|port| self.waiter.watch(port.as_fd(), false));
+        self.carrier.watched().for_each(|fd| self.waiter.watch(fd, false));
         self.control.watched().for_each(|(fd, output)| self.waiter.watch(fd, output));
         self.lifeline.iter().for_each(|lifeline| self.waiter.watch(lifeline.as_fd(), false));
         self.waiter.wait(due).map_err(system("waiting for frames"))?;
-        self.carrier.note_ready(|port| self.waiter.is_ready(port));
-        Ok(())
+        self.carrier.note_ready(|place| self.waiter.is_ready(place))
     }
 
     /// Obeys orders that have come; says whether it is time to end.
     fn listen(&mut self) -> bool {
-        let first = self.carrier.ports().count();
+        let first = self.carrier.watched().count();
         let lifeline = first + self.control.watched().count();
         if self.lifeline.is_some() && self.waiter.is_ready(lifeline) {
             return true;

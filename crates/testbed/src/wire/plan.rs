@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use btu_medium::{Attachment, Chain, Coin, Input, Limit, Network, Pass, Port, Probability, Stage, Wiring, line};
-use btu_network::{Direction, Drawing, Loss, Reordering};
+use btu_medium::{
+    Attachment, Chain, Coin, Fabric, Input, Limit, Network, Pass, Port, Probability, Stage, Wiring, line,
+};
+use btu_network::{Contention, Direction, Drawing, Loss, Medium, Reordering};
 use btu_suite::network::{Path, Station};
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::WireError;
+use super::inside::Inside;
 use crate::port::Carriage;
 
 /// Everything a wire has to know; interfaces are named as in the network namespace it is started in.
@@ -83,7 +86,7 @@ pub struct PathPorts {
 
 /// A network, the interfaces at its ports, and where black boxes are.
 pub(super) struct Layout {
-    pub(super) network: Network,
+    pub(super) inside: Inside,
     pub(super) interfaces: Vec<String>,
     pub(super) inputs: Vec<(Station, Port)>,
 }
@@ -107,7 +110,7 @@ impl WirePlan {
         match &self.shape {
             Shape::Veth { boxes } => self.veth(boxes),
             Shape::Path { path, ports } => self.path(path, ports),
-            Shape::Drawn { .. } => Err(WireError::Plan("drawn networks are not carried yet".to_owned())),
+            Shape::Drawn { drawing, interfaces } => self.drawn(drawing, interfaces),
         }
     }
 
@@ -143,6 +146,21 @@ impl WirePlan {
             layout.inputs.push((station, port));
         }
         layout.finish(Wiring::Switch)
+    }
+
+    fn drawn(&self, drawing: &Drawing, interfaces: &[String]) -> Result<Layout, WireError> {
+        let (stations, named) = (drawing.stations.len(), interfaces.len());
+        if stations != named {
+            return Err(WireError::Plan(format!("it names {named} interfaces for {stations} stations")));
+        }
+        if let Some(segment) = drawing.segments.iter().find(|segment| is_ideal(&segment.medium)) {
+            let why =
+                "idealised contention knows what no real station can; use `btu sim`, or the standard's contention";
+            return Err(WireError::Plan(format!("segment {}: {why}", segment.name)));
+        }
+        check_names(interfaces)?;
+        let inside = Inside::drawn(Fabric::of(drawing, self.seed));
+        Ok(Layout { inside, interfaces: interfaces.to_vec(), inputs: Vec::new() })
     }
 
     /// What a black box may do to incoming packets later on; nothing to begin with.
@@ -192,13 +210,24 @@ impl Draft {
 
     fn finish(self, wiring: Wiring) -> Result<Layout, WireError> {
         let Self { attachments, interfaces, inputs } = self;
-        let twice = interfaces.iter().enumerate().find(|(n, interface)| interfaces[..*n].contains(interface));
-        match twice {
-            Some((_, interface)) => Err(WireError::Plan(format!("interface {interface} is named twice"))),
-            None if interfaces.is_empty() => Err(WireError::Plan("it names no interface".to_owned())),
-            None => Ok(Layout { network: Network::new(attachments, wiring), interfaces, inputs }),
-        }
+        check_names(&interfaces)?;
+        Ok(Layout { inside: Inside::Parts(Box::new(Network::new(attachments, wiring))), interfaces, inputs })
     }
+}
+
+/// There are interfaces, and each is there once.
+fn check_names(interfaces: &[String]) -> Result<(), WireError> {
+    let mut sorted: Vec<&String> = interfaces.iter().collect();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(WireError::Plan(format!("interface {} is named twice", pair[0]))),
+        None if interfaces.is_empty() => Err(WireError::Plan("it names no interface".to_owned())),
+        None => Ok(()),
+    }
+}
+
+fn is_ideal(medium: &Medium) -> bool {
+    matches!(medium, Medium::SharedEthernet(ethernet) if ethernet.contention == Contention::Ideal)
 }
 
 #[cfg(test)]
@@ -226,7 +255,7 @@ mod tests {
     #[test]
     fn elements_are_named_after_their_place() {
         let layout = path(0.1).layout().unwrap();
-        let names: Vec<&str> = layout.network.accounts().map(|(name, _)| name).collect();
+        let names: Vec<&str> = layout.inside.accounts().into_iter().map(|(name, _)| name).collect();
         for name in ["up/line", "up/loss", "down/loss", "active/input", "passive/output"] {
             assert!(names.contains(&name), "{name} in {names:?}");
         }

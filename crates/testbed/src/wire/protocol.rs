@@ -35,5 +35,5 @@ pub(super) enum Reply {
 /// Counts incompatible changes of what is said here.
 pub(super) const VERSION: u32 = 1;
 
-/// Longest line either side accepts: a request is far shorter, an account with a full histogram a fraction of it.
-pub(super) const LONGEST_LINE: usize = 1 << 20;
+/// Longest line either side accepts: a request is far shorter, an account of a thousand stations a fraction of it.
+pub(super) const LONGEST_LINE: usize = 4 << 20;
