@@ -1,0 +1,265 @@
+//! What token ring and FDDI share: a token that goes round, and stations that keep it while they send.
+//!
+//! **The idle ring costs nothing.** A token that nobody holds is not moved: its place is a function of time
+//! ([`Route`]), and the next event is the one at the first station downstream that has a frame ([`Ready`]).
+//!
+//! **Cause before effect.** A frame takes part in what happens after the nanosecond in which it was accepted, never in
+//! what happens within it: a token that passes a station at the very time at which the station gets its first frame is
+//! missed. So it makes no difference whether a poll at that time came before the frame or after it.
+//!
+//! Deviations, for both kinds of ring: stations never fail, so there is no monitor, claiming or beaconing; frames are not
+//! repeated when the receiver was busy; a station's address is only looked at by its receiver, so a receiver takes any
+//! number of frames.
+
+mod exit;
+mod ready;
+mod route;
+mod station;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use std::ops::Range;
+
+use btu_network::Discipline;
+use btu_units::{BitRate, Bytes, Serializer, Span, Time};
+
+use crate::account::{Account, Cause};
+use crate::audience::{Audience, Listener};
+use crate::frame::Frame;
+use crate::limit::Limit;
+use crate::segment::{Meter, Passage, Tap};
+use exit::Exit;
+use ready::Ready;
+pub(crate) use route::{Route, bits_at};
+use station::Station;
+
+/// Octets of the check sequence, which [`Frame::length`] leaves out.
+const CHECK_SEQUENCE: Bytes = Bytes::new(4);
+
+/// The rules by which a station may keep the token.
+pub(crate) trait Access {
+    /// Octets that a frame occupies on the ring beyond [`Frame::length`].
+    const AROUND: Bytes;
+
+    /// Whether a frame that occupies `size` on the ring can ever be sent.
+    fn carries(&self, size: Bytes) -> bool;
+
+    /// The token passed these stations, which had nothing to send; passage `p` was at `start + route.at(p)`.
+    fn pass(&mut self, route: &Route, start: Time, passages: Range<u64>);
+
+    /// Whether `station`, which has `waiting` frames, may keep the token that reaches it at `now`.
+    fn keeps(&mut self, station: u32, waiting: usize, now: Time) -> bool;
+
+    /// Whether the station that has the token may begin a frame that occupies `size` now. What is allowed is done.
+    fn begins(&mut self, size: Bytes, now: Time) -> bool;
+
+    /// When the token leaves a station whose last frame began at `began` and ended at `ended`.
+    fn leaves(&self, began: Time, ended: Time) -> Time;
+}
+
+/// Where the token is.
+#[derive(Debug, Clone, Copy)]
+enum Token {
+    /// Under way; it has passed, or will leave, the station of `passed`, and passes others at `start + route.at(..)`.
+    Free { passed: u64, start: Time },
+    /// At the station of `passage`, which began a frame at `began` that ends at `until`; at first both are the time at
+    /// which the token came.
+    Held { passage: u64, began: Time, until: Time },
+}
+
+/// A ring with rules.
+#[derive(Debug)]
+pub(crate) struct Ring<A> {
+    access: A,
+    route: Route,
+    serializer: Serializer,
+    limit: Limit,
+    stations: Vec<Station>,
+    ready: Ready,
+    waiting: u64,
+    token: Token,
+    audience: Audience,
+    /// Kept to be filled again.
+    hearers: Vec<Tap>,
+    exit: Exit,
+    work: Work,
+}
+
+/// What the ring has done.
+#[derive(Debug, Clone, Copy, Default)]
+struct Work {
+    /// Frames that ended and had a receiver.
+    frames: u64,
+    /// Their octets from destination address to check sequence; times are made of them when asked, and lose nothing.
+    data: Bytes,
+    /// The time the token was held.
+    busy: Span,
+}
+
+impl<A: Access> Ring<A> {
+    /// A ring of `rate` with a station for each listener on the route, in this order; the token starts at the first.
+    pub(crate) fn new(access: A, route: Route, rate: BitRate, queue: &Discipline, listeners: &[Listener]) -> Self {
+        Self {
+            access,
+            route,
+            serializer: Serializer::new(rate),
+            limit: station::limit_of(queue, rate),
+            stations: listeners.iter().map(|_| Station::default()).collect(),
+            ready: Ready::new(listeners.len()),
+            waiting: 0,
+            token: Token::Free { passed: 0, start: Time::ZERO },
+            audience: Audience::new(listeners),
+            hearers: Vec::with_capacity(listeners.len()),
+            exit: Exit::default(),
+            work: Work::default(),
+        }
+    }
+
+    pub(crate) fn accept(&mut self, tap: Tap, frame: Frame, now: Time) {
+        self.advance(now);
+        self.walk(now);
+        self.exit.receive();
+        if !self.access.carries(frame.length() + A::AROUND) {
+            self.exit.drop(frame, Cause::TooLong);
+            return;
+        }
+        match self.stations[tap.index()].enqueue(frame, &self.limit) {
+            Ok(()) => {
+                self.waiting += 1;
+                self.ready.insert(tap.0);
+            }
+            Err(frame) => self.exit.drop(frame, Cause::QueueFull),
+        }
+    }
+
+    pub(crate) fn poll(&mut self, now: Time) -> Passage {
+        loop {
+            if let Some(notice) = self.exit.notice() {
+                return notice;
+            }
+            let event = self.next_event();
+            if let Some(delivery) = self.exit.deliver(event.map_or(now, |event| event.min(now))) {
+                return delivery;
+            }
+            match event.filter(|&event| event <= now) {
+                Some(event) => self.step(event),
+                None => break,
+            }
+        }
+        let wakes = [self.next_event(), self.exit.next_due()];
+        wakes.into_iter().flatten().min().map_or(Passage::Idle, Passage::Wake)
+    }
+
+    pub(crate) fn account(&self) -> Account {
+        self.exit.account(self.waiting)
+    }
+
+    /// Data and overhead; a frame and the keeping of the token count when they end. An idle token's walk is neither.
+    pub(crate) fn meter(&self) -> Meter {
+        let data = Serializer::new(self.serializer.rate()).transmit(self.work.data);
+        let overhead = self.work.busy.saturating_sub(data);
+        Meter { data, overhead, frames: self.work.frames, lines: 1, ..Meter::default() }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.exit.reset(self.waiting);
+        self.work = Work::default();
+    }
+
+    /// Lets everything happen that happens by `now`, without delivering.
+    fn advance(&mut self, now: Time) {
+        while let Some(event) = self.next_event().filter(|&event| event <= now) {
+            self.step(event);
+        }
+    }
+
+    /// When something happens next: the token reaches a station that has a frame, or a frame ends.
+    fn next_event(&self) -> Option<Time> {
+        match self.token {
+            Token::Free { passed, start } => Some(start + self.route.at(self.next_stop(passed)?)),
+            Token::Held { until, .. } => Some(until),
+        }
+    }
+
+    fn next_stop(&self, passed: u64) -> Option<u64> {
+        let station = self.ready.next_after(self.route.station(passed))?;
+        Some(self.route.next(passed, station))
+    }
+
+    fn step(&mut self, now: Time) {
+        match self.token {
+            Token::Free { passed, start } => self.stop(passed, start, now),
+            Token::Held { passage, began, .. } => self.serve(passage, began, now),
+        }
+    }
+
+    /// The token reaches a station that has a frame.
+    fn stop(&mut self, passed: u64, start: Time, now: Time) {
+        let Some(passage) = self.next_stop(passed) else { return };
+        self.access.pass(&self.route, start, passed + 1..passage);
+        let station = self.route.station(passage);
+        self.token = if self.access.keeps(station, self.stations[station as usize].len(), now) {
+            Token::Held { passage, began: now, until: now }
+        } else {
+            Token::Free { passed: passage, start }
+        };
+    }
+
+    /// The station that has the token ends a frame, and begins the next one or lets the token go.
+    fn serve(&mut self, passage: u64, began: Time, now: Time) {
+        self.work.busy += now.since(began);
+        let station = self.route.station(passage);
+        self.token = if let Some(frame) = self.next_frame(station, now) {
+            Token::Held { passage, began: now, until: self.transmit(station, frame, now) }
+        } else {
+            let left = self.access.leaves(began, now);
+            self.work.busy += left.since(now);
+            // The start of a walk that leaves this station now, in this passage.
+            Token::Free { passed: passage, start: Time::ZERO + left.since(Time::ZERO + self.route.at(passage)) }
+        };
+    }
+
+    /// The station's next frame if it may begin now.
+    fn next_frame(&mut self, station: u32, now: Time) -> Option<Frame> {
+        let queue = &mut self.stations[station as usize];
+        let frame = queue.take()?;
+        if !self.access.begins(frame.length() + A::AROUND, now) {
+            queue.keep(frame);
+            return None;
+        }
+        self.waiting -= 1;
+        if queue.is_empty() {
+            self.ready.remove(station);
+        }
+        Some(frame)
+    }
+
+    /// Sends a frame round the ring and answers when its last bit leaves the station. Each listener has it when that
+    /// bit passes.
+    fn transmit(&mut self, station: u32, frame: Frame, now: Time) -> Time {
+        let end = now + self.serializer.transmit(frame.length() + A::AROUND);
+        self.audience.of(Tap(station), frame.destination, &mut self.hearers);
+        if self.hearers.is_empty() {
+            self.exit.drop(frame, Cause::NoRoute);
+            return end;
+        }
+        for (copy, &to) in self.hearers.iter().enumerate() {
+            if copy > 0 {
+                self.exit.duplicate(frame);
+            }
+            self.exit.launch(to, frame, end + self.route.between(station, to.0));
+        }
+        self.work.frames += 1;
+        self.work.data += frame.length() + CHECK_SEQUENCE;
+        end
+    }
+
+    /// Brings a token that is under way up to date, so that what is accepted now cannot meet it where it was before.
+    fn walk(&mut self, now: Time) {
+        if let Token::Free { passed, start } = &mut self.token {
+            let last = self.route.last_by(now.since(*start)).max(*passed);
+            self.access.pass(&self.route, *start, *passed + 1..last + 1);
+            *passed = last;
+        }
+    }
+}
