@@ -1,0 +1,123 @@
+//! FDDI: a ring with a timed token.
+//!
+//! Source: ISO 9314-2:1989 (FDDI media access control) clauses 7 and 8; Grow, "A timed token protocol for local area
+//! networks", Electro 1982; closed forms: Jain, "Performance analysis of FDDI token ring networks", 1990.
+//!
+//! **What a frame occupies.** Preamble (16 symbols of 4 bits), starting delimiter (2), frame control (2), the addresses
+//! (24), the payload, check sequence (8), ending delimiter and frame status (4): 8 + 1 + 1 and 4 + 2 octets around
+//! addresses and payload. The type field of an Ethernet-like frame travels as 8 octets of LLC and SNAP (RFC 1390), that is
+//! 6 more. So a frame of [`Frame::length`] octets occupies 22 more, and is not padded. A frame of more than 9000 symbols,
+//! four of preamble counted, is dropped as too long.
+//!
+//! **The token** has 88 bits with its preamble. Its place here is that of its last bit, because a station must have seen
+//! all of it before it sends. A station that kept it sends a new one right behind its last frame (early release), which
+//! takes 88 bits.
+//!
+//! **Who may send.** All traffic is asynchronous and of one priority; deviation: synchronous bandwidth, restricted tokens
+//! and priority thresholds are not modelled. See [`timers`] for the rule. A frame is begun while holding time is left, and
+//! ends even if it is over then (asynchronous overrun).
+//!
+//! **The ring's latency** is the fibre's propagation and each station's latency, divided evenly between the stations in the
+//! order of their taps; at least the token's 88 bits.
+//!
+//! A target rotation time that the ring cannot keep is raised to the least it can: latency, token and a longest frame
+//! (ISO 9314-2, clause 8: what stations must bid at least, without synchronous traffic).
+//!
+//! [`Frame::length`]: crate::Frame::length
+
+#[cfg(test)]
+mod tests;
+mod timers;
+
+use std::ops::Range;
+
+use btu_units::{Bytes, Span, Time};
+
+use crate::account::Account;
+use crate::audience::Listener;
+use crate::frame::Frame;
+use crate::ring::{Access, Ring, Route, bits_at};
+use crate::segment::{Meter, Passage, Segment, Tap};
+use timers::Timers;
+
+/// The token's bits, preamble included.
+const TOKEN_BITS: u64 = 88;
+/// The longest frame's: 9000 symbols, and twelve more of preamble than are counted in them.
+const LONGEST_BITS: u64 = 4 * (9000 + 12);
+
+/// An FDDI ring with its stations and their queues.
+#[derive(Debug)]
+pub struct Fddi(Ring<TimedToken>);
+
+impl Fddi {
+    /// The ring with `listeners` on it, in this order. Nothing on it is left to chance, so `name` and `seed` do not
+    /// matter.
+    pub fn new(ring: &btu_network::Fddi, listeners: &[Listener], _name: &str, _seed: u64) -> Self {
+        let token = bits_at(TOKEN_BITS, ring.rate);
+        let stations = listeners.len() as u64;
+        let latency = (ring.length.propagation(ring.velocity) + ring.station_latency * stations).max(token);
+        let target = ring.target_rotation.max(latency + token + bits_at(LONGEST_BITS, ring.rate));
+        let route = Route::new(listeners.len(), latency);
+        let timed = TimedToken { timers: Timers::new(&route, target), token, until: Time::ZERO };
+        Self(Ring::new(timed, route, ring.rate, &ring.queue, listeners))
+    }
+}
+
+/// The rules of the timed token.
+#[derive(Debug)]
+struct TimedToken {
+    timers: Timers,
+    /// The time a token takes.
+    token: Span,
+    /// When the holding time of the station that has the token is over.
+    until: Time,
+}
+
+impl Access for TimedToken {
+    /// Ten octets before the addresses, six more of LLC and SNAP than of type, four of check sequence, two behind.
+    const AROUND: Bytes = Bytes::new(8 + 1 + 1 + 6 + 4 + 2);
+
+    fn carries(&self, size: Bytes) -> bool {
+        size.count() <= LONGEST_BITS / 8
+    }
+
+    fn pass(&mut self, route: &Route, start: Time, passages: Range<u64>) {
+        self.timers.pass(route, start, passages);
+    }
+
+    fn keeps(&mut self, station: u32, _: usize, now: Time) -> bool {
+        let until = self.timers.token(station, now);
+        self.until = until.unwrap_or(now);
+        until.is_some()
+    }
+
+    fn begins(&mut self, _: Bytes, now: Time) -> bool {
+        now < self.until
+    }
+
+    fn leaves(&self, _: Time, ended: Time) -> Time {
+        ended + self.token
+    }
+}
+
+impl Segment for Fddi {
+    fn accept(&mut self, tap: Tap, frame: Frame, now: Time) {
+        self.0.accept(tap, frame, now);
+    }
+
+    fn poll(&mut self, now: Time) -> Passage {
+        self.0.poll(now)
+    }
+
+    fn account(&self) -> Account {
+        self.0.account()
+    }
+
+    fn meter(&self) -> Meter {
+        self.0.meter()
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+}
