@@ -57,8 +57,18 @@ impl Serializer {
 
     /// The time the line is busy with `size`.
     pub fn transmit(&mut self, size: Bytes) -> Span {
+        self.transmit_pieces(size.count(), 8_000_000_000)
+    }
+
+    /// The time the line is busy with so many bits: for framings that do not end on whole octets.
+    pub fn transmit_bits(&mut self, bits: u64) -> Span {
+        self.transmit_pieces(bits, 1_000_000_000)
+    }
+
+    /// `count` pieces that take `nanoseconds` each at 1 b/s.
+    fn transmit_pieces(&mut self, count: u64, nanoseconds: u64) -> Span {
         // Worst case: 2^64 bytes * 8e9 < 2^97, so u128 cannot overflow.
-        let scaled = u128::from(size.count()) * 8_000_000_000 + u128::from(self.remainder);
+        let scaled = u128::from(count) * u128::from(nanoseconds) + u128::from(self.remainder);
         let rate = u128::from(self.rate.0);
         self.remainder = (scaled % rate) as u64;
         Span::from_nanoseconds(u64::try_from(scaled / rate).unwrap_or(u64::MAX))
@@ -106,6 +116,15 @@ mod tests {
     fn a_full_ethernet_frame_at_ten_megabits() {
         let mut line = Serializer::new(BitRate::from_megabits_per_second(10));
         assert_eq!(line.transmit(Bytes::new(1538)), Span::from_nanoseconds(1_230_400));
+    }
+
+    #[test]
+    fn bits_and_bytes_take_the_same_time() {
+        let mut line = Serializer::new(BitRate::from_bits_per_second(1200));
+        // A character with start and stop bit at 1200 b/s, four times: 8 1/3 ms each.
+        let total: Span = (0..4).map(|_| line.transmit_bits(10)).sum();
+        assert_eq!(total, Span::from_nanoseconds(33_333_333));
+        assert_eq!(line.transmit(Bytes::new(5)) + total, Span::from_nanoseconds(66_666_666));
     }
 
     proptest! {
