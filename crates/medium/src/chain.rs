@@ -1,12 +1,13 @@
 //! Elements in series.
 
+use btu_network::Change;
 use btu_units::Time;
 
 use crate::account::Account;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::input::Input;
-use crate::stage::Stage;
+use crate::stage::{Changed, Stage};
 
 /// Named elements, each feeding the next at the time its frames were due.
 ///
@@ -40,9 +41,25 @@ impl Chain {
         self.stages().map(|(name, stage)| (name.as_str(), stage.account()))
     }
 
+    /// Notes that from `at` on the line is otherwise, as `change` says (its own time and way are not looked at). It holds
+    /// for frames that come to each part from then on: the frame in transmission and those in flight keep their times, and
+    /// it does not matter how late the chain is polled. Poll it afterwards: a wake-up that was told before may be too late.
+    ///
+    /// Returns whether there is a part for everything that changes; see [`crate::changing_line`].
+    #[must_use]
+    pub fn change(&mut self, change: &Change, at: Time) -> bool {
+        let mut changed = Changed::default();
+        self.stages_mut().for_each(|(_, stage)| stage.change(change, at, &mut changed));
+        (self.cursor, self.wake) = (0, Step::Idle);
+        let made = |asked: bool, done: bool| done || !asked;
+        made(change.rate.is_some(), changed.rate)
+            && made(change.delay.is_some(), changed.delay)
+            && made(change.loss.is_some(), changed.loss)
+    }
+
     /// The first input of a black box in the chain.
     pub fn input(&mut self) -> Option<&mut Input> {
-        self.stages_mut().find_map(|(_, stage)| if let Stage::Input(input) = stage { Some(input) } else { None })
+        self.stages_mut().find_map(|(_, stage)| if let Stage::Input(input) = stage { Some(&mut **input) } else { None })
     }
 
     fn stages(&self) -> impl Iterator<Item = &(String, Stage)> {

@@ -4,23 +4,51 @@
 //! "the standard one", because a seed printed today must replay on any later version.
 
 use btu_units::Probability;
+use rand::RngExt;
 use rand::distr::{Bernoulli, Distribution};
+use rand_distr::StandardNormal;
 use rand_pcg::Pcg64;
+
+/// A random stream of its own for whatever has a name.
+#[derive(Debug, Clone)]
+pub struct Stream(Pcg64);
+
+impl Stream {
+    /// The stream of the element called `name` in the run seeded with `seed`. Other names get unrelated streams, so no two
+    /// elements lose the same packets in step.
+    pub fn new(seed: u64, name: &str) -> Self {
+        let name = fnv1a(name.as_bytes());
+        let state = u128::from(mix(seed ^ name)) << 64 | u128::from(mix(seed.wrapping_add(name)));
+        Self(Pcg64::new(state, u128::from(name)))
+    }
+
+    /// Evenly from 0 up to, but not including, 1.
+    pub fn share(&mut self) -> f64 {
+        self.0.random()
+    }
+
+    /// Any whole number of 16 bits, evenly.
+    pub(crate) fn place(&mut self) -> u16 {
+        self.0.random()
+    }
+
+    /// Gaussian with mean 0 and standard deviation 1.
+    pub fn normal(&mut self) -> f64 {
+        StandardNormal.sample(&mut self.0)
+    }
+}
 
 /// A biased coin with a random stream of its own.
 #[derive(Debug, Clone)]
 pub struct Coin {
-    stream: Pcg64,
+    stream: Stream,
     odds: Bernoulli,
 }
 
 impl Coin {
-    /// The coin of the element called `name` in the run seeded with `seed`. Other names get unrelated streams, so
-    /// no two elements lose the same packets in step.
+    /// The coin of the element called `name` in the run seeded with `seed`; see [`Stream::new`].
     pub fn new(seed: u64, name: &str, odds: Probability) -> Self {
-        let name = fnv1a(name.as_bytes());
-        let state = u128::from(mix(seed ^ name)) << 64 | u128::from(mix(seed.wrapping_add(name)));
-        Self { stream: Pcg64::new(state, u128::from(name)), odds: bernoulli(odds) }
+        Self { stream: Stream::new(seed, name), odds: bernoulli(odds) }
     }
 
     /// Changes the odds; the stream goes on.
@@ -30,7 +58,12 @@ impl Coin {
 
     /// Tosses it.
     pub fn toss(&mut self) -> bool {
-        self.odds.sample(&mut self.stream)
+        self.odds.sample(&mut self.stream.0)
+    }
+
+    /// Its stream, for decisions that are no toss.
+    pub(crate) fn stream(&mut self) -> &mut Stream {
+        &mut self.stream
     }
 }
 

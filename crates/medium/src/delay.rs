@@ -10,11 +10,13 @@ use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::outbox::Outbox;
+use crate::schedule::Schedule;
 
 /// A fixed delay. It may be changed under way: frames in flight keep their due time and are never overtaken.
 #[derive(Debug)]
 pub struct Delay {
     span: Span,
+    changes: Schedule<Span>,
     limit: Limit,
     out: Outbox,
 }
@@ -22,18 +24,26 @@ pub struct Delay {
 impl Delay {
     /// A delay of `delay`; of `limit` only the frames count.
     pub fn new(delay: Span, limit: Limit) -> Self {
-        Self { span: delay, limit, out: Outbox::default() }
+        Self { span: delay, changes: Schedule::default(), limit, out: Outbox::default() }
     }
 
     /// Changes the delay of frames to come.
     pub fn set(&mut self, delay: Span) {
         self.span = delay;
     }
+
+    /// Changes the delay of frames that come from `at` on.
+    pub fn change(&mut self, at: Time, delay: Span) {
+        self.changes.note(at, delay);
+    }
 }
 
 impl Element for Delay {
     fn accept(&mut self, frame: Frame, now: Time) {
         self.out.receive();
+        while let Some((_, delay)) = self.changes.next_by(now) {
+            self.span = delay;
+        }
         if self.limit.admits(self.out.later_than(now), Bytes::ZERO, Bytes::ZERO) {
             self.out.send(frame, now + self.span);
         } else {

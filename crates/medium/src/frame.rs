@@ -17,6 +17,9 @@ pub struct Frame {
     pub kind: Kind,
     /// Whether and where a bit of it was inverted.
     pub damage: Damage,
+    /// Which flow it belongs to, for fair queues: any number that a driver makes of network addresses and ports. 0 says
+    /// nothing; then source and destination tell flows apart.
+    pub flow: u32,
 }
 
 /// Whether a bit of a frame was inverted under way.
@@ -50,6 +53,7 @@ impl Frame {
             destination: Address::default(),
             kind: Kind::Ip,
             damage: Damage::NONE,
+            flow: 0,
         }
     }
 
@@ -63,6 +67,12 @@ impl Frame {
     #[must_use]
     pub fn carrying(self, kind: Kind) -> Self {
         Self { kind, ..self }
+    }
+
+    /// The same frame in the flow numbered `flow`.
+    #[must_use]
+    pub fn in_flow(self, flow: u32) -> Self {
+        Self { flow, ..self }
     }
 
     /// Octets from destination address to end of payload.

@@ -1,55 +1,85 @@
-//! A line: frames leave it one after the other at its rate; those that find it busy wait in a queue.
+//! A line with a tail-drop queue: frames leave it one after the other at its rate; those that find it busy wait.
 //!
-//! Source: IEEE 802.3 clause 4 for what a frame occupies (preamble and start delimiter 8 octets, padding to 64 with
-//! the check sequence, gap 12). A frame is delivered when its last bit is through; the line is free one gap later.
-//! Deviation: a full-duplex line has no collisions, so none are modelled here.
+//! A frame is delivered when its last bit is through; the line is free when all that it occupies ([`occupied_bits`]) is
+//! through. Because nothing but the frames before it decides when a frame leaves, its time is fixed when it comes in.
+//! Deviation from IEEE 802.3: a full-duplex line has no collisions, so none are modelled here.
 
 use std::collections::VecDeque;
 
+use btu_network::Framing;
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use crate::account::{Account, Cause};
 use crate::element::{Element, Step};
 use crate::frame::Frame;
+use crate::framing::{gap_bits, occupied_bits};
 use crate::limit::Limit;
 use crate::outbox::Outbox;
-
-const PREAMBLE: u64 = 8;
-const CHECK_SEQUENCE: u64 = 4;
-const GAP: u64 = 12;
-const SHORTEST: u64 = 64;
+use crate::schedule::Schedule;
 
 /// A line of a fixed rate with a tail-drop queue before it; propagation is not its business.
 #[derive(Debug)]
 pub struct Line {
     serializer: Serializer,
+    framing: Framing,
     gap: Span,
     limit: Limit,
+    longest: Bytes,
     /// When the frame in transmission and all that wait are through, gap included.
     free: Time,
     /// Frames that had not begun when last looked: when they begin, and their sizes.
     waiting: VecDeque<(Time, Bytes)>,
     waiting_bytes: Bytes,
+    /// The latest time it was told.
+    latest: Time,
+    rates: Schedule<BitRate>,
     out: Outbox,
 }
 
 impl Line {
-    /// A line of `rate` whose queue holds `limit`, the frame in transmission not counted.
+    /// An Ethernet line of `rate` whose queue holds `limit`, the frame in transmission not counted.
     pub fn new(rate: BitRate, limit: Limit) -> Self {
         Self {
-            gap: Serializer::new(rate).transmit(Bytes::new(GAP)),
+            gap: gap(rate, Framing::Ethernet),
+            framing: Framing::Ethernet,
             serializer: Serializer::new(rate),
             limit,
+            longest: Bytes::new(u64::MAX),
             free: Time::ZERO,
             waiting: VecDeque::new(),
             waiting_bytes: Bytes::ZERO,
+            latest: Time::ZERO,
+            rates: Schedule::default(),
             out: Outbox::default(),
         }
     }
 
-    /// What a frame of `length` occupies on the line, from preamble to the end of the gap.
-    pub fn occupied_by(length: Bytes) -> Bytes {
-        Bytes::new(PREAMBLE + (length.count() + CHECK_SEQUENCE).max(SHORTEST) + GAP)
+    /// The same line with another framing.
+    #[must_use]
+    pub fn framed(self, framing: Framing) -> Self {
+        Self { gap: gap(self.serializer.rate(), framing), framing, ..self }
+    }
+
+    /// The same line dropping frames longer than `longest`.
+    #[must_use]
+    pub fn up_to(self, longest: Bytes) -> Self {
+        Self { longest, ..self }
+    }
+
+    /// Changes the rate from `at` on, or from now on when `at` is over: the frame in transmission keeps its time, the
+    /// ones that wait leave at the new rate. The queue's limit stays as it was.
+    pub fn change_rate(&mut self, at: Time, rate: BitRate) {
+        self.rates.note(at.max(self.latest), rate);
+    }
+
+    /// Comes to `now`: changes of the rate, and frames that have begun.
+    fn advance(&mut self, now: Time) {
+        while let Some((at, rate)) = self.rates.next_by(now) {
+            self.begin(at);
+            self.switch_to(rate);
+        }
+        self.begin(now);
+        self.latest = self.latest.max(now);
     }
 
     /// Takes frames out of the queue that have begun by `now`.
@@ -62,18 +92,43 @@ impl Line {
         }
     }
 
+    /// Lets the frames that wait leave at `rate`, the first when it would have begun anyway.
+    fn switch_to(&mut self, rate: BitRate) {
+        self.serializer = Serializer::new(rate);
+        self.gap = gap(rate, self.framing);
+        let Some(&(first, _)) = self.waiting.front() else { return };
+        self.free = first;
+        let (serializer, free, gap, framing) = (&mut self.serializer, &mut self.free, self.gap, self.framing);
+        let mut waiting = self.waiting.iter_mut();
+        self.out.reschedule(waiting.len(), |frame| {
+            let start = *free;
+            if let Some(entry) = waiting.next() {
+                entry.0 = start;
+            }
+            *free = start + serializer.transmit_bits(occupied_bits(framing, frame.length()));
+            start + free.since(start).saturating_sub(gap)
+        });
+    }
+
     fn transmit(&mut self, frame: Frame, start: Time) {
-        self.free = start + self.serializer.transmit(Self::occupied_by(frame.length()));
+        self.free = start + self.serializer.transmit_bits(occupied_bits(self.framing, frame.length()));
         let through = self.free.since(start).saturating_sub(self.gap);
         self.out.send(frame, start + through);
     }
 }
 
+/// How long the gap after a frame takes.
+pub(crate) fn gap(rate: BitRate, framing: Framing) -> Span {
+    Serializer::new(rate).transmit_bits(gap_bits(framing))
+}
+
 impl Element for Line {
     fn accept(&mut self, frame: Frame, now: Time) {
         self.out.receive();
-        self.begin(now);
-        if self.free <= now {
+        self.advance(now);
+        if frame.length() > self.longest {
+            self.out.drop(frame, Cause::TooLong);
+        } else if self.free <= now {
             self.transmit(frame, now);
         } else if self.limit.admits(self.waiting.len(), self.waiting_bytes, frame.length()) {
             self.waiting.push_back((self.free, frame.length()));
@@ -85,7 +140,14 @@ impl Element for Line {
     }
 
     fn poll(&mut self, now: Time) -> Step {
-        self.out.poll(now)
+        self.latest = self.latest.max(now);
+        let Some(change) = self.rates.next_at() else { return self.out.poll(now) };
+        self.advance(now);
+        match self.out.poll(now) {
+            // What leaves next may leave sooner after the change.
+            Step::Wake(due) if change > now => Step::Wake(due.min(change)),
+            step => step,
+        }
     }
 
     fn account(&self) -> Account {
@@ -102,13 +164,15 @@ mod tests {
     use super::*;
     use crate::conformance::virtual_time::{Arrival, drive};
 
+    const TEN: BitRate = BitRate::from_megabits_per_second(10);
+
     fn frame(tag: u32, length: u64) -> Frame {
         Frame::new(tag, Bytes::new(length))
     }
 
     #[test]
     fn a_lone_full_frame_takes_its_bits_without_the_gap() {
-        let mut line = Line::new(BitRate::from_megabits_per_second(10), Limit::frames(10));
+        let mut line = Line::new(TEN, Limit::frames(10));
         // 1526 octets with preamble and check sequence: 1220.8 us at 10 Mb/s.
         let arrivals = drive(&mut line, &[(Time::ZERO, frame(0, 1514))]).arrivals;
         assert_eq!(arrivals, [Arrival { tag: 0, at: Time::from_nanoseconds(1_220_800), damaged: false }]);
@@ -116,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_queue_does_not_count_the_frame_in_transmission() {
-        let mut line = Line::new(BitRate::from_megabits_per_second(10), Limit::frames(2));
+        let mut line = Line::new(TEN, Limit::frames(2));
         let script: Vec<_> = (0..5).map(|tag| (Time::ZERO, frame(tag, 1514))).collect();
         let journey = drive(&mut line, &script);
         assert_eq!(journey.arrivals.iter().map(|arrival| arrival.tag).collect::<Vec<_>>(), [0, 1, 2]);
@@ -125,7 +189,7 @@ mod tests {
 
     #[test]
     fn room_is_made_when_a_frame_begins_even_if_nobody_polled() {
-        let mut line = Line::new(BitRate::from_megabits_per_second(10), Limit::frames(1));
+        let mut line = Line::new(TEN, Limit::frames(1));
         line.accept(frame(0, 1514), Time::ZERO);
         line.accept(frame(1, 1514), Time::ZERO);
         line.accept(frame(2, 1514), Time::from_nanoseconds(1_230_400));
@@ -135,8 +199,42 @@ mod tests {
 
     #[test]
     fn a_byte_limit_counts_bytes() {
-        let mut line = Line::new(BitRate::from_megabits_per_second(10), Limit::bytes(Bytes::new(3000)));
+        let mut line = Line::new(TEN, Limit::bytes(Bytes::new(3000)));
         let script: Vec<_> = (0..4).map(|tag| (Time::ZERO, frame(tag, 1500))).collect();
         assert_eq!(drive(&mut line, &script).drops, [(3, Cause::QueueFull)]);
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_dropped_as_such() {
+        let mut line = Line::new(TEN, Limit::frames(10)).up_to(Bytes::new(590));
+        let journey = drive(&mut line, &[(Time::ZERO, frame(0, 591)), (Time::ZERO, frame(1, 590))]);
+        assert_eq!(journey.drops, [(0, Cause::TooLong)]);
+        assert_eq!(journey.arrivals[0].tag, 1);
+    }
+
+    /// Five frames of 1250 octets as they are: 1 ms each at 10 Mb/s, 0.1 ms at 100, 10 ms at 1.
+    fn burst_with_a_change(rate: u64, at: u64) -> Vec<u64> {
+        let mut line = Line::new(TEN, Limit::frames(10)).framed(Framing::Bare);
+        line.change_rate(Time::from_nanoseconds(at), BitRate::from_megabits_per_second(rate));
+        let script: Vec<_> = (0..5).map(|tag| (Time::ZERO, frame(tag, 1250))).collect();
+        drive(&mut line, &script).arrivals.iter().map(|arrival| arrival.at.since(Time::ZERO).nanoseconds()).collect()
+    }
+
+    #[test]
+    fn what_waits_leaves_at_the_new_rate_and_what_has_begun_at_the_old() {
+        assert_eq!(burst_with_a_change(100, 1_500_000), [1_000_000, 2_000_000, 2_100_000, 2_200_000, 2_300_000]);
+        assert_eq!(burst_with_a_change(1, 1_500_000), [1_000_000, 2_000_000, 12_000_000, 22_000_000, 32_000_000]);
+        assert_eq!(burst_with_a_change(1, 9_000_000), [1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]);
+    }
+
+    #[test]
+    fn a_change_that_comes_late_holds_from_now_on() {
+        let mut line = Line::new(TEN, Limit::frames(10)).framed(Framing::Bare);
+        (0..3).for_each(|tag| line.accept(frame(tag, 1250), Time::ZERO));
+        let now = Time::from_nanoseconds(2_000_000);
+        while matches!(line.poll(now), Step::Deliver(..)) {}
+        line.change_rate(Time::ZERO, BitRate::from_megabits_per_second(100));
+        // The third has begun.
+        assert_eq!(line.poll(now), Step::Wake(Time::from_nanoseconds(3_000_000)));
     }
 }

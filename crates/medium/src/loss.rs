@@ -1,6 +1,7 @@
-//! Random loss: each frame is lost by itself with the same probability (Bernoulli).
+//! Random loss: of each frame by itself (Bernoulli), or in bursts.
 //!
-//! Source: `loss random` of tc-netem(8) without correlation, which there lowers the rate instead of making bursts.
+//! Source: `loss random` of tc-netem(8) without correlation, which there lowers the rate instead of making bursts; bursts
+//! are a chain of two states (see `gilbert_elliott`).
 
 use btu_units::{Probability, Time};
 
@@ -8,7 +9,9 @@ use crate::account::{Account, Cause};
 use crate::coin::Coin;
 use crate::element::{Element, Step};
 use crate::frame::{Frame, Kind};
+use crate::gilbert_elliott::GilbertElliott;
 use crate::outbox::Outbox;
+use crate::schedule::Schedule;
 
 /// Which frames a loss may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,27 +26,66 @@ pub enum Scope {
 #[derive(Debug)]
 pub struct Loss {
     coin: Coin,
+    /// In place of the coin's odds.
+    bursts: Option<GilbertElliott>,
     scope: Scope,
+    changes: Schedule<btu_network::Loss>,
     out: Outbox,
 }
 
 impl Loss {
     /// Loses what `coin` says among the frames of `scope`.
     pub fn new(coin: Coin, scope: Scope) -> Self {
-        Self { coin, scope, out: Outbox::default() }
+        Self { coin, bursts: None, scope, changes: Schedule::default(), out: Outbox::default() }
+    }
+
+    /// The same loss as a network file says, with the coin's stream.
+    #[must_use]
+    pub fn of(mut self, loss: btu_network::Loss) -> Self {
+        self.switch_to(loss);
+        self
     }
 
     /// Changes the share for frames to come.
     pub fn set(&mut self, share: Probability) {
-        self.coin.set(share);
+        self.switch_to(btu_network::Loss::Random(share));
+    }
+
+    /// Changes the loss for frames from `at` on.
+    pub fn change(&mut self, at: Time, loss: btu_network::Loss) {
+        self.changes.note(at, loss);
+    }
+
+    fn switch_to(&mut self, loss: btu_network::Loss) {
+        self.bursts = match loss {
+            btu_network::Loss::None | btu_network::Loss::Random(_) => None,
+            btu_network::Loss::GilbertElliott { p, r, bad, good } => {
+                Some(GilbertElliott { p, r, bad, good, is_bad: false })
+            }
+        };
+        if let btu_network::Loss::Random(share) = loss {
+            self.coin.set(share);
+        } else {
+            self.coin.set(Probability::NEVER);
+        }
+    }
+
+    fn takes_the_next(&mut self) -> bool {
+        match &mut self.bursts {
+            Some(chain) => chain.loses(self.coin.stream()),
+            None => self.coin.toss(),
+        }
     }
 }
 
 impl Element for Loss {
     fn accept(&mut self, frame: Frame, now: Time) {
         self.out.receive();
+        while let Some((_, loss)) = self.changes.next_by(now) {
+            self.switch_to(loss);
+        }
         let eligible = self.scope == Scope::Every || frame.kind == Kind::Ip;
-        if eligible && self.coin.toss() {
+        if eligible && self.takes_the_next() {
             self.out.drop(frame, Cause::Loss);
         } else {
             self.out.send(frame, now);
@@ -76,5 +118,17 @@ mod tests {
         loss.accept(packet, Time::ZERO);
         assert_eq!(loss.poll(Time::ZERO), Step::Drop(packet, Cause::Loss));
         assert!(matches!(loss.poll(Time::ZERO), Step::Deliver(Frame { kind: Kind::Other, .. }, _)));
+    }
+
+    #[test]
+    fn a_change_holds_for_frames_from_its_time_on() {
+        let mut loss = Loss::new(Coin::new(1, "x", Probability::NEVER), Scope::Every);
+        loss.change(Time::from_nanoseconds(10), btu_network::Loss::Random(Probability::ALWAYS));
+        loss.change(Time::from_nanoseconds(20), btu_network::Loss::None);
+        let fates = [9, 10, 19, 20].map(|at| {
+            loss.accept(Frame::new(0, Bytes::new(60)), Time::from_nanoseconds(at));
+            matches!(loss.poll(Time::from_nanoseconds(at)), Step::Deliver(..))
+        });
+        assert_eq!(fates, [true, false, false, true]);
     }
 }

@@ -37,6 +37,17 @@ impl Outbox {
         self.departures.push_back((frame, self.last_due));
     }
 
+    /// Gives the last `count` departures new due times, earliest first; they stay in order among all.
+    pub(crate) fn reschedule(&mut self, count: usize, mut due_of: impl FnMut(&Frame) -> Time) {
+        let first = self.departures.len().saturating_sub(count);
+        let before = first.checked_sub(1).and_then(|place| self.departures.get(place));
+        self.last_due = before.map_or(Time::ZERO, |&(_, due)| due);
+        for (frame, due) in self.departures.range_mut(first..) {
+            self.last_due = self.last_due.max(due_of(frame));
+            *due = self.last_due;
+        }
+    }
+
     /// Drops a frame.
     pub(crate) fn drop(&mut self, frame: Frame, cause: Cause) {
         self.notices.push_back(Notice::Dropped(frame, cause));

@@ -22,13 +22,13 @@ fn stage(kind: u8, share: f64, delay: Span, limit: usize) -> Stage {
         0 => Stage::Pass(Pass::new()),
         1 => Stage::Line(Line::new(BitRate::from_megabits_per_second(10), limit)),
         2 => Stage::Delay(Delay::new(delay, limit)),
-        3 => Stage::Loss(Loss::new(coin("loss", share), Scope::Every)),
+        3 => Stage::Loss(Box::new(Loss::new(coin("loss", share), Scope::Every))),
         4 => Stage::Duplicate(Duplicate::new(coin("duplicate", share))),
-        5 => Stage::Reorder(Reorder::new(coin("reorder", share), 3, delay, limit)),
+        5 => Stage::Reorder(Box::new(Reorder::new(coin("reorder", share), 3, delay, limit))),
         _ => {
             let mut input = Input::new(coin("input", 0.0), limit);
             input.set(delay, Probability::new(share).unwrap());
-            Stage::Input(input)
+            Stage::Input(Box::new(input))
         }
     }
 }

@@ -6,10 +6,10 @@
 
 pub mod virtual_time;
 
-use btu_network::{Direction, Loss, Reordering};
+use btu_network::{Direction, Framing, Loss, Reordering};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
-use crate::{Limit, Line, Probability};
+use crate::{Limit, Probability, occupied_bits};
 
 /// A line under test.
 pub trait Bench {
@@ -55,7 +55,7 @@ const FAST: BitRate = BitRate::from_megabits_per_second(100);
 /// # Panics
 /// When it does not.
 pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length: Bytes) {
-    let each = Serializer::new(rate).transmit(Line::occupied_by(length));
+    let each = Serializer::new(rate).transmit_bits(occupied_bits(Framing::Ethernet, length));
     let burst = Limit::for_rate(rate).frames as u64 * 3 / 4;
     let rest = 1_000_000_000 / each.nanoseconds();
     let script: Vec<_> = (0..burst + rest).map(|n| (each * n.saturating_sub(burst), length)).collect();
@@ -63,7 +63,7 @@ pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length:
     assert_eq!(arrivals.len(), script.len(), "three quarters of a queue may not overflow it");
     let (first, last) = (arrivals[0], arrivals[arrivals.len() - 1]);
     let seconds = last.arrived.since(first.arrived).seconds();
-    let bits = (arrivals.len() - 1) as f64 * Line::occupied_by(length).bits();
+    let bits = (arrivals.len() - 1) as f64 * occupied_bits(Framing::Ethernet, length) as f64;
     let expected = bits / rate.bits_per_second() as f64;
     let error = seconds / expected - 1.0;
     assert!(error.abs() < 0.02, "{} frames of {length} at {rate} took {seconds} s, not {expected} s", arrivals.len());

@@ -167,7 +167,7 @@ impl WirePlan {
     fn input(&self, station: Station) -> Chain {
         let name = format!("{station}/input");
         let coin = Coin::new(self.seed, &name, Probability::NEVER);
-        Chain::new(name, Stage::Input(Input::new(coin, Limit::frames(Limit::MOST_FRAMES))))
+        Chain::new(name, Stage::Input(Box::new(Input::new(coin, Limit::frames(Limit::MOST_FRAMES)))))
     }
 }
 

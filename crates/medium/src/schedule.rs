@@ -1,0 +1,53 @@
+//! Changes that are known before their time.
+//!
+//! An element applies each when the time of what it does has come to it, not when it is polled; so what happens does not
+//! depend on how late polls are.
+
+use std::collections::VecDeque;
+
+use btu_units::Time;
+
+/// Values to come, ascending by time.
+#[derive(Debug)]
+pub(crate) struct Schedule<T>(VecDeque<(Time, T)>);
+
+impl<T> Default for Schedule<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> Schedule<T> {
+    /// Notes that from `at` on it will be `value`, after what is noted for the same time already.
+    pub(crate) fn note(&mut self, at: Time, value: T) {
+        let place = self.0.partition_point(|&(earlier, _)| earlier <= at);
+        self.0.insert(place, (at, value));
+    }
+
+    /// Takes out the next change if it has come by `now`.
+    pub(crate) fn next_by(&mut self, now: Time) -> Option<(Time, T)> {
+        self.0.pop_front_if(|(at, _)| *at <= now)
+    }
+
+    /// When the next change comes.
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        self.0.front().map(|&(at, _)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_come_in_the_order_of_their_times() {
+        let mut schedule = Schedule::default();
+        for (at, value) in [(5, 'b'), (3, 'a'), (5, 'c')] {
+            schedule.note(Time::from_nanoseconds(at), value);
+        }
+        assert_eq!(schedule.next_at(), Some(Time::from_nanoseconds(3)));
+        let values: String =
+            std::iter::from_fn(|| schedule.next_by(Time::from_nanoseconds(5))).map(|(_, value)| value).collect();
+        assert_eq!(values, "abc");
+    }
+}
