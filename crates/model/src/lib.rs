@@ -1,7 +1,19 @@
 //! What closed forms expect of a network. Independent of `medium` on purpose: each is the other's oracle.
+//!
+//! One file for each formula or family, with its source, its assumptions and its range. A formula that may have no answer
+//! gives an [`Answer`]: past saturation there is no mean, and never a negative one. Times are seconds and rates per second
+//! throughout, as floating-point numbers, because means are fractions of nanoseconds; a formula that scales may be asked
+//! in any one unit of time.
 
+mod answer;
 mod ethernet;
+pub mod fddi;
+mod frame_times;
 mod path;
+pub mod polling;
+pub mod single_queue;
 
+pub use answer::{Answer, Warning};
 pub use ethernet::{Ethernet, ModelError, Transport, frame_rate};
+pub use frame_times::FrameTimes;
 pub use path::{Path, Prediction, Reason};

@@ -1,0 +1,123 @@
+//! How long frames are: a distribution of transmission times.
+
+use crate::answer::sensible;
+
+/// A distribution of transmission times in seconds: fixed, exponential, or any mix of these.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameTimes {
+    parts: Vec<(f64, Part)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    Fixed(f64),
+    Exponential(f64),
+}
+
+impl FrameTimes {
+    /// Every frame takes so many seconds.
+    pub fn fixed(seconds: f64) -> Self {
+        Self { parts: vec![(1.0, Part::Fixed(seconds))] }
+    }
+
+    /// Exponential with this mean, in seconds.
+    pub fn exponential(mean: f64) -> Self {
+        Self { parts: vec![(1.0, Part::Exponential(mean))] }
+    }
+
+    /// Kinds of frames with their weights: 60 and 10 frames per second, or shares.
+    pub fn mix(kinds: impl IntoIterator<Item = (f64, Self)>) -> Self {
+        let kinds: Vec<_> = kinds.into_iter().collect();
+        let total: f64 = kinds.iter().map(|(weight, _)| weight).sum();
+        let weighted = |(weight, kind): (f64, Self)| {
+            kind.parts.into_iter().map(move |(share, part)| (share * weight / total, part))
+        };
+        Self { parts: kinds.into_iter().flat_map(weighted).collect() }
+    }
+
+    /// The mean, E\[X\].
+    pub fn mean(&self) -> f64 {
+        self.expect(|part| match part {
+            Part::Fixed(time) | Part::Exponential(time) => time,
+        })
+    }
+
+    /// The second moment, E\[X^2\].
+    pub fn second_moment(&self) -> f64 {
+        self.expect(|part| match part {
+            Part::Fixed(time) => time * time,
+            Part::Exponential(mean) => 2.0 * mean * mean,
+        })
+    }
+
+    /// The Laplace transform of the density, E\[exp(-s X)\].
+    pub fn laplace(&self, s: f64) -> f64 {
+        self.expect(|part| match part {
+            Part::Fixed(time) => (-s * time).exp(),
+            Part::Exponential(mean) => 1.0 / (1.0 + s * mean),
+        })
+    }
+
+    /// Mean and second moment of the larger of a frame's time and `least`.
+    pub fn moments_of_at_least(&self, least: f64) -> (f64, f64) {
+        let mean = self.expect(|part| match part {
+            Part::Fixed(time) => time.max(least),
+            Part::Exponential(mean) => least + mean * (-least / mean).exp(),
+        });
+        let second = self.expect(|part| match part {
+            Part::Fixed(time) => time.max(least).powi(2),
+            Part::Exponential(mean) => least * least + 2.0 * mean * (least + mean) * (-least / mean).exp(),
+        });
+        (mean, second)
+    }
+
+    /// Whether weights and times are positive numbers.
+    pub(crate) fn is_sensible(&self) -> bool {
+        !self.parts.is_empty()
+            && self
+                .parts
+                .iter()
+                .all(|&(share, Part::Fixed(time) | Part::Exponential(time))| sensible(&[share, time]) && time > 0.0)
+    }
+
+    fn expect(&self, of: impl Fn(Part) -> f64) -> f64 {
+        self.parts.iter().map(|&(share, part)| share * of(part)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_and_transform() {
+        let fixed = FrameTimes::fixed(2.0);
+        assert_eq!((fixed.mean(), fixed.second_moment(), fixed.laplace(1.0)), (2.0, 4.0, (-2.0_f64).exp()));
+        let exponential = FrameTimes::exponential(2.0);
+        assert_eq!((exponential.mean(), exponential.second_moment(), exponential.laplace(1.0)), (2.0, 8.0, 1.0 / 3.0));
+    }
+
+    #[test]
+    fn a_mix_weighs_its_kinds() {
+        let mix = FrameTimes::mix([(60.0, FrameTimes::fixed(11_680.0)), (10.0, FrameTimes::fixed(1104.0))]);
+        assert!((mix.mean() - 10_169.142_857).abs() < 1e-6);
+        let nested = FrameTimes::mix([(1.0, mix.clone()), (1.0, mix.clone())]);
+        assert!((nested.second_moment() / mix.second_moment() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_larger_of_a_frame_and_a_constant() {
+        assert_eq!(FrameTimes::fixed(1.0).moments_of_at_least(3.0), (3.0, 9.0));
+        assert_eq!(FrameTimes::fixed(3.0).moments_of_at_least(1.0), (3.0, 9.0));
+        let (mean, second) = FrameTimes::exponential(1.0).moments_of_at_least(0.0);
+        assert_eq!((mean, second), (1.0, 2.0));
+    }
+
+    #[test]
+    fn impossible_times_are_noticed() {
+        assert!(!FrameTimes::fixed(-1.0).is_sensible());
+        assert!(!FrameTimes::mix([]).is_sensible());
+        assert!(!FrameTimes::mix([(0.0, FrameTimes::fixed(1.0))]).is_sensible());
+        assert!(FrameTimes::exponential(1.0).is_sensible());
+    }
+}

@@ -1,0 +1,120 @@
+//! Mean waits on a token ring: symmetric polling.
+//!
+//! Source: Takagi, Analysis of Polling Systems (1986); Bux, "Local-area subnetworks: a performance comparison", IEEE
+//! Transactions on Communications (1981), for the ring. Assumptions: N stations with equal Poisson traffic and queues
+//! without a limit; the token's walk round the empty ring always takes the ring's latency. Range: below saturation, which
+//! with one frame a turn comes earlier, because the token has to walk a hop for every frame.
+
+use crate::answer::{Answer, sensible};
+use crate::frame_times::FrameTimes;
+
+/// What a station may send when the token comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Until it has nothing more.
+    Exhaustive,
+    /// What waited when the token came.
+    Gated,
+    /// One frame.
+    One,
+}
+
+/// A ring with symmetric traffic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ring {
+    /// How many stations.
+    pub stations: u32,
+    /// Seconds a bit takes to go round: the walk of a token that nobody takes.
+    pub latency: f64,
+    /// Frames per second of all stations together.
+    pub rate: f64,
+    /// How long frames take.
+    pub times: FrameTimes,
+}
+
+impl Ring {
+    /// Mean wait in seconds from a frame's arrival to its first bit, where the token is freed behind the last bit.
+    pub fn waiting(&self, turn: Turn) -> Answer {
+        self.waiting_with(turn, self.times.mean(), self.times.second_moment())
+    }
+
+    /// The same where a station frees the token only when its frame has come back (802.5 without early release): a frame
+    /// shorter than the ring serves as long as the ring. Exact for one frame a turn; with more the station sends them back
+    /// to back, so this is too long for short frames.
+    pub fn waiting_without_early_release(&self, turn: Turn) -> Answer {
+        let (mean, second_moment) = self.times.moments_of_at_least(self.latency);
+        self.waiting_with(turn, mean, second_moment)
+    }
+
+    /// Mean time in seconds from arrival at the sender to the last bit at the receiver, half a ring away in the mean.
+    pub fn transfer(&self, turn: Turn) -> Answer {
+        self.waiting(turn).map(|wait| wait + self.times.mean() + self.latency / 2.0)
+    }
+
+    fn waiting_with(&self, turn: Turn, mean: f64, second_moment: f64) -> Answer {
+        if self.stations == 0 || !sensible(&[self.latency, self.rate]) || !self.times.is_sensible() {
+            return Answer::OUT_OF_RANGE;
+        }
+        let load = self.rate * mean;
+        let each = load / f64::from(self.stations);
+        let (share, hop) = match turn {
+            Turn::Exhaustive => (1.0 - each, 0.0),
+            Turn::Gated => (1.0 + each, 0.0),
+            Turn::One => (1.0 + each, self.rate * self.latency / f64::from(self.stations)),
+        };
+        let free = 1.0 - load - hop;
+        if free <= 0.0 {
+            return Answer::SATURATED;
+        }
+        Answer::of((self.rate * second_moment + self.latency * share) / (2.0 * free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::testing::is;
+
+    const TURNS: [Turn; 3] = [Turn::Exhaustive, Turn::Gated, Turn::One];
+
+    fn ring(stations: u32, latency: f64, load: f64, times: FrameTimes) -> Ring {
+        Ring { stations, latency, rate: load / times.mean(), times }
+    }
+
+    #[test]
+    fn reference_waits() {
+        let rings = [
+            (ring(10, 50.0, 0.5, FrameTimes::fixed(100.0)), [97.5, 102.5, 107.895]),
+            (ring(10, 50.0, 0.8, FrameTimes::exponential(100.0)), [515.0, 535.0, 668.75]),
+            (ring(50, 28.5, 0.7, FrameTimes::exponential(250.0)), [630.17, 631.50, 634.88]),
+        ];
+        for (ring, waits) in rings {
+            TURNS.into_iter().zip(waits).for_each(|(turn, wait)| is(ring.waiting(turn), wait, 0.005));
+        }
+    }
+
+    #[test]
+    fn one_frame_a_turn_saturates_first() {
+        let ring = ring(10, 50.0, 0.96, FrameTimes::fixed(100.0));
+        assert!(ring.waiting(Turn::One).is_saturated());
+        assert!(ring.waiting(Turn::Gated).value.is_some());
+    }
+
+    #[test]
+    fn a_short_frame_serves_a_lap_without_early_release() {
+        let short = ring(10, 100.0, 0.25, FrameTimes::fixed(50.0));
+        let as_long = ring(10, 100.0, 0.5, FrameTimes::fixed(100.0));
+        assert_eq!(short.waiting_without_early_release(Turn::One), as_long.waiting(Turn::One));
+        assert_eq!(as_long.waiting_without_early_release(Turn::One), as_long.waiting(Turn::One));
+    }
+
+    #[test]
+    fn an_empty_ring_costs_half_a_lap_before_and_half_a_lap_after() {
+        is(ring(10, 50.0, 0.0, FrameTimes::fixed(100.0)).transfer(Turn::One), 25.0 + 100.0 + 25.0, 1e-9);
+    }
+
+    #[test]
+    fn no_stations_no_answer() {
+        assert_eq!(ring(0, 50.0, 0.5, FrameTimes::fixed(100.0)).waiting(Turn::One), Answer::OUT_OF_RANGE);
+    }
+}
