@@ -6,6 +6,10 @@
 //! in any one unit of time.
 
 mod answer;
+#[cfg(test)]
+mod citi;
+mod contention;
+pub mod csma_cd;
 mod ethernet;
 pub mod fddi;
 mod frame_times;
@@ -14,6 +18,7 @@ pub mod polling;
 pub mod single_queue;
 
 pub use answer::{Answer, Warning};
+pub use contention::SharedCable;
 pub use ethernet::{Ethernet, ModelError, Transport, frame_rate};
 pub use frame_times::FrameTimes;
 pub use path::{Path, Prediction, Reason};
