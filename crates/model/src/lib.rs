@@ -5,9 +5,12 @@
 //! throughout, as floating-point numbers, because means are fractions of nanoseconds; a formula that scales may be asked
 //! in any one unit of time.
 
+pub mod aal5;
 mod answer;
+pub mod bridged;
 #[cfg(test)]
 mod citi;
+mod closed_network;
 mod contention;
 pub mod csma_cd;
 mod ethernet;
@@ -18,6 +21,7 @@ pub mod polling;
 pub mod single_queue;
 
 pub use answer::{Answer, Warning};
+pub use closed_network::{Closed, closed_network};
 pub use contention::SharedCable;
 pub use ethernet::{Ethernet, ModelError, Transport, frame_rate};
 pub use frame_times::FrameTimes;
