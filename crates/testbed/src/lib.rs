@@ -2,6 +2,7 @@
 //!
 //! System calls and `unsafe` live here, in small modules with safe faces.
 
+pub mod capture;
 pub mod house;
 pub mod offload;
 pub mod port;

@@ -37,11 +37,24 @@ impl Instants {
         let before: Span = self.monotonic.since(Time::ZERO).saturating_sub(age);
         Time::ZERO + before
     }
+
+    /// A moment by the monotonic clock, by the wall clock as it stood when both were read.
+    pub fn wall(&self, at: Time) -> Time {
+        let before = self.monotonic.since(at);
+        Time::ZERO + (self.wall.since(Time::ZERO) + at.since(self.monotonic)).saturating_sub(before)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_wall_clock_goes_beside_the_other() {
+        let both = Instants { monotonic: Time::from_nanoseconds(1000), wall: Time::from_nanoseconds(5000) };
+        assert_eq!(both.wall(Time::from_nanoseconds(900)), Time::from_nanoseconds(4900));
+        assert_eq!(both.wall(Time::from_nanoseconds(1200)), Time::from_nanoseconds(5200));
+    }
 
     #[test]
     fn a_stamp_keeps_its_age_and_the_future_is_now() {

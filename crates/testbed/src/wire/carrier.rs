@@ -6,6 +6,7 @@ use btu_medium::{Event, Frame, Port as Place, Probability};
 use btu_suite::network::{Impairment, Station};
 use btu_suite::record::WireAccount;
 use btu_units::Time;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::WireError;
 use super::books::{self, Lateness, PortView};
@@ -15,6 +16,7 @@ use super::inside::Inside;
 use super::lane::{Lane, Shared};
 use super::plan::{Layout, WirePlan};
 use super::protocol::{Reply, Request, VERSION};
+use crate::capture::{Capture, Direction};
 use crate::port::{Batch, Buffers, Carriage, Port, now};
 
 /// So many ports are asked one by one, which is quicker while they are busy; more are watched as a crowd.
@@ -60,13 +62,18 @@ pub(super) struct Turn {
 impl Carrier {
     pub(super) fn new(plan: &WirePlan) -> Result<Self, WireError> {
         let Layout { inside, interfaces, inputs } = plan.layout()?;
-        let ports = interfaces.iter().map(|interface| Port::open(interface, plan.carriage));
-        let lanes = ports.map(|port| Ok(Lane::new(port?))).collect::<Result<Vec<_>, WireError>>()?;
+        make_room_for(interfaces.len());
+        let ports = (0..).zip(&interfaces).map(|(number, interface)| {
+            let port = Port::open(interface, plan.carriage)?;
+            Ok(Lane::new(number, port))
+        });
+        let lanes = ports.collect::<Result<Vec<_>, WireError>>()?;
         let mtu = lanes.iter().map(|lane| lane.port.mtu()).max().unwrap_or(0);
         let shared = Shared {
             batch: Batch::new(),
             buffers: Buffers::new(plan.carriage.buffer_bytes(mtu)),
             lateness: Lateness::new(plan.mark_late_after),
+            capture: plan.capture.as_ref().map(|place| Capture::start(place, &plan.tapped(&interfaces))).transpose()?,
         };
         let crowd = (lanes.len() > FEW).then(|| Crowd::new(lanes.iter().map(|lane| lane.port.as_fd()))).transpose();
         let crowd = crowd.map_err(|source| WireError::System { operation: "watching the ports", source })?;
@@ -118,7 +125,14 @@ impl Carrier {
         for lane in self.loaded.drain(..) {
             self.lanes[lane as usize].send(&mut self.shared)?;
         }
-        Ok(Turn { received, wake })
+        Ok(Turn { received, wake: self.tend_capture(wake) })
+    }
+
+    /// Lets the capture hand over what is old enough, and wakes for it.
+    fn tend_capture(&mut self, wake: Option<Time>) -> Option<Time> {
+        let Some(capture) = &mut self.shared.capture else { return wake };
+        capture.tend(self.asked);
+        wake.into_iter().chain(capture.due()).min()
     }
 
     fn stay_ready(&mut self) -> Result<(), WireError> {
@@ -155,6 +169,9 @@ impl Carrier {
         }
         for Arrival { at, lane, buffer } in self.arrivals.iter().copied() {
             let frame = describe(buffer, self.shared.buffers.frame(buffer));
+            if let Some(capture) = &mut self.shared.capture {
+                capture.frame(lane, Direction::Inbound, at, self.shared.buffers.frame(buffer));
+            }
             self.inside.accept(Place(lane), frame, at);
         }
         let received = !self.arrivals.is_empty();
@@ -250,7 +267,29 @@ impl Carrier {
     fn account(&mut self) -> Result<Box<WireAccount>, WireError> {
         let views = self.lanes.iter_mut().map(Lane::view).collect::<Result<Vec<PortView<'_>>, _>>()?;
         let account = books::account(&self.inside, &views, &self.shared.lateness, now().since(self.opened));
-        Ok(Box::new(WireAccount { superframes: self.carriage == Carriage::Superframes, ..account }))
+        let superframes = self.carriage == Carriage::Superframes;
+        let capture = self.shared.capture.as_ref().map(Capture::account);
+        Ok(Box::new(WireAccount { superframes, capture, ..account }))
+    }
+
+    /// Ends the capture's files with what the kernel dropped at each port.
+    pub(super) fn close_capture(&mut self) {
+        let Some(capture) = &mut self.shared.capture else { return };
+        // A port that is gone can no longer tell.
+        let dropped: Vec<u64> = self.lanes.iter_mut().map(|lane| lane.port.kernel_drops().unwrap_or(0)).collect();
+        capture.close(&dropped);
+    }
+}
+
+/// Raises the number of files this process may have open as far as it may, where the ports need it: each is a file, with a
+/// capture two. A refusal shows when a port cannot be opened.
+fn make_room_for(ports: usize) {
+    const OTHERS: u64 = 64;
+    let wanted = 2 * ports as u64 + OTHERS;
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < wanted
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);
     }
 }
 

@@ -46,6 +46,7 @@ impl Wire {
             busy_turns = 0;
             self.wait(if received { Some(Time::ZERO) } else { wake })?;
             if self.listen() {
+                self.carrier.close_capture();
                 return Ok(());
             }
         }

@@ -4,6 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::capture::CaptureError;
 use crate::port::PortError;
 
 /// Why a wire cannot run, or did not do what it was told.
@@ -15,6 +16,9 @@ pub enum WireError {
     /// A port could not be opened, or is gone.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// The capture could not be started.
+    #[error("capturing: {0}")]
+    Capture(#[from] CaptureError),
     /// A system call of the wire's own failed.
     #[error("wire: {operation}: {source}")]
     System {

@@ -4,6 +4,7 @@ use btu_units::Time;
 
 use super::WireError;
 use super::books::{Lateness, PortBooks, PortView};
+use crate::capture::{Capture, Direction};
 use crate::port::{BATCH, Batch, Buffers, Port, PortError, now};
 
 /// What all lanes use together.
@@ -11,10 +12,13 @@ pub(super) struct Shared {
     pub(super) batch: Batch,
     pub(super) buffers: Buffers,
     pub(super) lateness: Lateness,
+    pub(super) capture: Option<Capture>,
 }
 
 /// One port.
 pub(super) struct Lane {
+    /// Its place among the lanes.
+    number: u32,
     pub(super) port: Port,
     /// Whether it is in the list of those to be asked, so that it is there once.
     pub(super) is_listed: bool,
@@ -26,8 +30,9 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(port: Port) -> Self {
+    pub(super) fn new(number: u32, port: Port) -> Self {
         Self {
+            number,
             port,
             is_listed: true,
             latest: Time::ZERO,
@@ -63,7 +68,13 @@ impl Lane {
         }
         let begin = now();
         let sent = self.port.send(&mut shared.batch, &shared.buffers, &self.outgoing)?;
-        shared.lateness.record(&self.dues, begin, now());
+        let end = now();
+        shared.lateness.record(&self.dues, begin, end);
+        if let Some(capture) = &mut shared.capture {
+            for &buffer in &self.outgoing {
+                capture.frame(self.number, Direction::Outbound, end, shared.buffers.frame(buffer));
+            }
+        }
         self.books.offered += self.outgoing.len() as u64;
         self.books.sent += sent as u64;
         self.outgoing.drain(..).for_each(|buffer| shared.buffers.release(buffer));

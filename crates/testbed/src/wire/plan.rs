@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::WireError;
 use super::inside::Inside;
+use crate::capture::Tapped;
 use crate::port::Carriage;
 
 /// Everything a wire has to know; interfaces are named as in the network namespace it is started in.
@@ -103,6 +104,17 @@ impl WirePlan {
 
     fn usual_bound() -> Span {
         Self::USUAL_BOUND
+    }
+
+    /// What a capture calls its files: after the station where each port leads to one, else after the interface.
+    pub(super) fn tapped(&self, interfaces: &[String]) -> Vec<Tapped> {
+        let stations: &[btu_network::Station] =
+            if let Shape::Drawn { drawing, .. } = &self.shape { &drawing.stations } else { &[] };
+        let named = |(place, interface): (usize, &String)| Tapped {
+            file: stations.get(place).map_or(interface, |station| &station.name).clone(),
+            interface: interface.clone(),
+        };
+        interfaces.iter().enumerate().map(named).collect()
     }
 
     /// Draws the network.
@@ -259,6 +271,40 @@ mod tests {
         for name in ["up/line", "up/loss", "down/loss", "active/input", "passive/output"] {
             assert!(names.contains(&name), "{name} in {names:?}");
         }
+    }
+
+    fn drawn(text: &str, interfaces: usize) -> WirePlan {
+        let drawing = Drawing::read(text, "test").unwrap();
+        let interfaces = (0..interfaces).map(|number| format!("p{number}")).collect();
+        WirePlan::new(1, Shape::Drawn { drawing, interfaces })
+    }
+
+    const CABLE: &str = r#"
+        name = "cable"
+        [segments.lab]
+        medium = "shared-ethernet"
+        [stations.host]
+        segment = "lab"
+        count = 3
+    "#;
+
+    #[test]
+    fn a_drawing_is_carried_with_an_interface_for_each_station() {
+        let plan = drawn(CABLE, 3);
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<WirePlan>(&text).unwrap(), plan, "{text}");
+        let layout = plan.layout().unwrap();
+        assert_eq!(layout.inside.meters()[0].0, "lab");
+        let files: Vec<String> = plan.tapped(&layout.interfaces).into_iter().map(|tapped| tapped.file).collect();
+        assert_eq!(files, ["host-1", "host-2", "host-3"]);
+        assert!(matches!(drawn(CABLE, 2).layout(), Err(WireError::Plan(_))));
+    }
+
+    #[test]
+    fn idealised_contention_is_for_the_simulator() {
+        let ideal = CABLE.replace("\"shared-ethernet\"", "\"shared-ethernet\"\ncontention = \"ideal\"");
+        let Err(WireError::Plan(why)) = drawn(&ideal, 3).layout() else { panic!("it was carried") };
+        assert!(why.contains("lab") && why.contains("btu sim"), "{why}");
     }
 
     #[test]
