@@ -4,12 +4,21 @@
 //! over it, and panics when what arrives is not what the line was asked for. Tolerances come from the bench: zero in
 //! virtual time. Which functions a driver passes is told by the tests that call them.
 
+mod impairments;
+mod queues;
 pub mod virtual_time;
 
 use btu_network::{Direction, Framing, Loss, Reordering};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use crate::{Limit, Probability, occupied_bits};
+pub use impairments::{
+    damage_is_binomial, jitter_is_distributed_as_asked, jitter_keeps_order_where_asked, losses_come_in_bursts,
+};
+pub use queues::{
+    a_queue_of_bytes_counts_bytes, a_queue_of_frames_drops_at_its_tail, a_recorded_line_keeps_its_opportunities,
+    controlled_delay_keeps_no_standing_queue,
+};
 
 /// A line under test.
 pub trait Bench {
@@ -45,6 +54,9 @@ pub const FULL_FRAME: Bytes = Bytes::new(1514);
 
 /// The shortest frame as a driver sees it, without check sequence.
 pub const SHORTEST_FRAME: Bytes = Bytes::new(60);
+
+/// So many standard deviations leave 99.9 per cent of a normal distribution inside.
+const TWO_SIDED_99_9_PERCENT: f64 = 3.2905;
 
 const FAST: BitRate = BitRate::from_megabits_per_second(100);
 
@@ -142,7 +154,6 @@ fn steady(frames: u64) -> Vec<(Span, Bytes)> {
 
 /// Normal approximation with continuity correction; good enough where the variance is above 9, and it is here.
 fn within_binomial(what: &str, seen: usize, of: usize, share: Probability) {
-    const TWO_SIDED_99_9_PERCENT: f64 = 3.2905;
     let mean = of as f64 * share.share();
     let deviation = (mean * (1.0 - share.share())).sqrt();
     let allowed = TWO_SIDED_99_9_PERCENT * deviation + 0.5;

@@ -124,6 +124,7 @@ impl Bench for VirtualBench {
 mod tests {
     use super::super::*;
     use super::VirtualBench;
+    use btu_network::Shape;
 
     const BENCH: VirtualBench = VirtualBench { seed: 1995 };
 
@@ -157,6 +158,36 @@ mod tests {
     #[test]
     fn duplicates() {
         duplicates_come_in_pairs(&mut { BENCH }, probability(0.05));
+    }
+
+    #[test]
+    fn jitter() {
+        for shape in [Shape::Uniform, Shape::Normal, Shape::Pareto] {
+            jitter_is_distributed_as_asked(&mut { BENCH }, shape);
+        }
+        jitter_keeps_order_where_asked(&mut { BENCH });
+    }
+
+    #[test]
+    fn bursts() {
+        losses_come_in_bursts(&mut { BENCH });
+    }
+
+    #[test]
+    fn damage() {
+        damage_is_binomial(&mut { BENCH }, probability(0.05));
+    }
+
+    #[test]
+    fn queues() {
+        a_queue_of_frames_drops_at_its_tail(&mut { BENCH });
+        a_queue_of_bytes_counts_bytes(&mut { BENCH });
+        controlled_delay_keeps_no_standing_queue(&mut { BENCH });
+    }
+
+    #[test]
+    fn recorded_lines() {
+        a_recorded_line_keeps_its_opportunities(&mut { BENCH });
     }
 
     #[test]
