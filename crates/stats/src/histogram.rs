@@ -14,9 +14,15 @@ pub struct Histogram(Hdr<u64>);
 
 impl Histogram {
     /// An empty distribution.
-    #[expect(clippy::missing_panics_doc, reason = "the bounds are constants that the library accepts")]
     pub fn new() -> Self {
-        Self(Hdr::new_with_bounds(1, HIGHEST, 3).expect("constant bounds are valid"))
+        Self::reaching(HIGHEST)
+    }
+
+    /// An empty distribution that tells values apart up to `highest` nanoseconds; longer values count as this one. Only
+    /// distributions that reach as far can be merged.
+    #[expect(clippy::missing_panics_doc, reason = "the bounds are such as the library accepts")]
+    pub fn reaching(highest: u64) -> Self {
+        Self(Hdr::new_with_bounds(1, highest.max(2), 3).expect("the highest is at least twice the lowest"))
     }
 
     /// Counts one value; zero counts as 1 ns, more than a minute as a minute.
@@ -49,10 +55,10 @@ impl Histogram {
         (!self.0.is_empty()).then(|| self.0.max())
     }
 
-    /// Adds every value of `other`.
-    #[expect(clippy::missing_panics_doc, reason = "both have the same constant bounds, nothing can fall outside")]
+    /// Adds every value of `other`, which reaches no further.
+    #[expect(clippy::missing_panics_doc, reason = "nothing of what reaches no further can fall outside")]
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("equal bounds");
+        self.0.add(&other.0).expect("the other reaches no further");
     }
 
     /// The non-empty buckets: (highest value in ns that falls into it, count), ascending.
