@@ -39,6 +39,35 @@ impl Fabric {
         segments.chain(links)
     }
 
+    /// What segments and links carried, in the order of [`Self::meters`].
+    pub(crate) fn carried(&self) -> Vec<Carried> {
+        let segments = self.segments.iter().filter_map(|range| self.segment_carried(range.clone()));
+        let links = self.links.iter().flatten().filter_map(|&line| self.line_carried(line));
+        segments.chain(links).collect()
+    }
+
+    /// A star carries a frame up and down; it counts once, on its way down. The lines of a star are up and down in turn.
+    fn segment_carried(&self, range: std::ops::Range<u32>) -> Option<Carried> {
+        let (_, meter) = self.segment_meter(range.clone())?;
+        if let Node::Medium { .. } = self.nodes[range.start as usize] {
+            return Some(Carried { frames: meter.frames, bits: None, meter });
+        }
+        let down = range.skip(2).step_by(2).filter_map(|line| self.line_carried(line));
+        let (frames, bits) =
+            down.fold((0, 0), |(frames, bits), line| (frames + line.frames, bits + line.bits.unwrap_or(0)));
+        Some(Carried { meter, frames, bits: Some(bits) })
+    }
+
+    fn line_carried(&self, line: u32) -> Option<Carried> {
+        match &self.nodes[line as usize] {
+            Node::Line { gauge, .. } => {
+                let meter = gauge.meter();
+                Some(Carried { meter, frames: meter.frames, bits: Some(gauge.carried_bits()) })
+            }
+            Node::Medium { .. } | Node::Bridge { .. } => None,
+        }
+    }
+
     fn segment_meter(&self, range: std::ops::Range<u32>) -> Option<(&str, Meter)> {
         let [first, lines @ ..] = &self.nodes[range.start as usize..range.end as usize] else { return None };
         match first {
@@ -63,6 +92,17 @@ impl Fabric {
         self.received = 0;
         self.received = self.account().held;
     }
+}
+
+/// What a segment or a line carried.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Carried {
+    /// What it was busy with.
+    pub(crate) meter: Meter,
+    /// Frames, each counted once.
+    pub(crate) frames: u64,
+    /// Bits of their own octets; of a shared medium they follow from its rate and the meter.
+    pub(crate) bits: Option<u64>,
 }
 
 impl AddAssign for Meter {

@@ -7,14 +7,17 @@ use btu_units::{Bytes, Length};
 
 use super::bridge::{Bridge, Traits};
 use super::gauge::Gauge;
-use super::hub::Hub;
 use super::medium::Medium;
 use super::node::{Node, Place};
 use super::table::Table;
 use crate::audience::Listener;
+use crate::chain::Chain;
+use crate::fddi::Fddi;
 use crate::frame::Address;
-use crate::link::line;
+use crate::link::{changing_line, line};
 use crate::segment::Tap;
+use crate::shared::{SharedEthernet, SharedEthernetError};
+use crate::token_ring::TokenRing;
 
 /// How many addresses beside the stations' own the inside of a star learns at most.
 const STRANGERS: u32 = 4096;
@@ -29,6 +32,9 @@ pub(super) struct Build {
     pub(super) segments: Vec<std::ops::Range<u32>>,
 }
 
+/// How a line is made: so that it can change under way, or not.
+type Make = fn(&Direction, &str, u64) -> Chain;
+
 /// Who stands on a segment.
 #[derive(Debug, Clone, Copy)]
 enum Resident {
@@ -40,7 +46,7 @@ enum Resident {
 type Residents = Vec<(Resident, Length)>;
 
 /// Puts `drawing` together.
-pub(super) fn build(drawing: &Drawing, seed: u64) -> Build {
+pub(super) fn build(drawing: &Drawing, seed: u64) -> Result<Build, SharedEthernetError> {
     Builder::new(drawing, seed).finish()
 }
 
@@ -62,37 +68,45 @@ impl<'a> Builder<'a> {
         Self { drawing, seed, nodes, entries, links: Vec::new(), segments: Vec::new() }
     }
 
-    fn finish(mut self) -> Build {
+    fn finish(mut self) -> Result<Build, SharedEthernetError> {
         for (segment, residents) in self.drawing.segments.iter().zip(residents(self.drawing)) {
             let first = self.nodes.len() as u32;
-            self.segment(segment, &residents);
+            self.segment(segment, &residents)?;
             self.segments.push(first..self.nodes.len() as u32);
         }
         for (id, link) in (0..).map(LinkId).zip(&self.drawing.links) {
             self.link(id, link);
         }
         self.attach_links();
-        Build { nodes: self.nodes, entries: self.entries, links: self.links, segments: self.segments }
+        let Self { nodes, entries, links, segments, .. } = self;
+        Ok(Build { nodes, entries, links, segments })
     }
 
-    fn segment(&mut self, segment: &network::Segment, residents: &Residents) {
+    fn segment(&mut self, segment: &network::Segment, residents: &Residents) -> Result<(), SharedEthernetError> {
         match &segment.medium {
             network::Medium::SwitchedEthernet(star) | network::Medium::Atm(Atm { star }) => {
                 self.star(&segment.name, star, residents);
+                Ok(())
             }
             shared => self.medium(&segment.name, shared, residents),
         }
     }
 
-    fn medium(&mut self, name: &str, config: &network::Medium, residents: &Residents) {
+    fn medium(
+        &mut self,
+        name: &str,
+        config: &network::Medium,
+        residents: &Residents,
+    ) -> Result<(), SharedEthernetError> {
         let node = self.nodes.len() as u32;
         let taps: Vec<(Listener, Length)> = residents.iter().map(|&(who, at)| (listener(who), at)).collect();
-        let medium = medium(config, &taps, name, self.seed);
+        let medium = medium(config, &taps, name, self.seed)?;
         let exits = residents.iter().map(|&(resident, _)| exit(resident)).collect();
         self.nodes.push(Node::Medium { name: name.to_owned(), medium, exits });
         for (tap, &(resident, _)) in (0..).map(Tap).zip(residents) {
             self.enter(resident, Place::Tap(node, tap));
         }
+        Ok(())
     }
 
     /// A bridge in the middle, and two lines to everybody.
@@ -108,9 +122,13 @@ impl<'a> Builder<'a> {
         self.nodes.push(Node::Bridge { name: name.to_owned(), bridge, exits });
         for (port, &(resident, _)) in (0..).zip(residents) {
             let who = self.name_of(resident);
-            let up =
-                self.line(format!("{name}/{who}/up"), &self.sent_by(resident, &star.up), Place::Bridge(middle, port));
-            self.line(format!("{name}/{who}/down"), &star.down, exit(resident));
+            let up = self.line(
+                format!("{name}/{who}/up"),
+                &self.sent_by(resident, &star.up),
+                line,
+                Place::Bridge(middle, port),
+            );
+            self.line(format!("{name}/{who}/down"), &star.down, line, exit(resident));
             self.enter(resident, Place::Line(up));
         }
     }
@@ -124,16 +142,17 @@ impl<'a> Builder<'a> {
         Direction { queue, ..direction.clone() }
     }
 
-    fn line(&mut self, name: String, direction: &Direction, exit: Place) -> u32 {
-        let chain = Box::new(line(direction, &name, self.seed));
+    fn line(&mut self, name: String, direction: &Direction, make: Make, exit: Place) -> u32 {
+        let chain = Box::new(make(direction, &name, self.seed));
         self.nodes.push(Node::Line { name, from: None, chain, gauge: Gauge::new(direction), exit });
         self.nodes.len() as u32 - 1
     }
 
     fn link(&mut self, id: LinkId, link: &network::Link) {
         let [first, second] = link.ends.map(|end| self.end(end, id));
-        let forth = self.line(format!("{}/forth", link.name), &link.forth, second);
-        let back = self.line(format!("{}/back", link.name), &link.back, first);
+        let make = if link.changes.is_empty() { line } else { changing_line };
+        let forth = self.line(format!("{}/forth", link.name), &link.forth, make, second);
+        let back = self.line(format!("{}/back", link.name), &link.back, make, first);
         for (end, line) in link.ends.into_iter().zip([forth, back]) {
             if let End::Station(station) = end {
                 self.enter(Resident::Station(station.0), Place::Line(line));
@@ -231,13 +250,19 @@ fn exit(resident: Resident) -> Place {
     }
 }
 
-fn medium(config: &network::Medium, taps: &[(Listener, Length)], _name: &str, _seed: u64) -> Medium {
+fn medium(
+    config: &network::Medium,
+    taps: &[(Listener, Length)],
+    name: &str,
+    seed: u64,
+) -> Result<Medium, SharedEthernetError> {
     let listeners: Vec<Listener> = taps.iter().map(|&(listener, _)| listener).collect();
-    let rate = match config {
-        network::Medium::SharedEthernet(ethernet) => ethernet.rate,
-        network::Medium::TokenRing(ring) => ring.rate,
-        network::Medium::Fddi(ring) => ring.rate,
+    Ok(match config {
+        network::Medium::SharedEthernet(ethernet) => {
+            Medium::SharedEthernet(Box::new(SharedEthernet::new(ethernet, taps, name, seed)?))
+        }
+        network::Medium::TokenRing(ring) => Medium::TokenRing(Box::new(TokenRing::new(ring, &listeners, name, seed))),
+        network::Medium::Fddi(ring) => Medium::Fddi(Box::new(Fddi::new(ring, &listeners, name, seed))),
         network::Medium::SwitchedEthernet(_) | network::Medium::Atm(_) => unreachable!("stars are lines"),
-    };
-    Medium::Hub(Box::new(Hub::new(rate, &listeners)))
+    })
 }

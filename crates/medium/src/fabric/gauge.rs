@@ -1,13 +1,13 @@
 //! What a line was busy with.
 
 use btu_network::{Direction, Framing, Rate};
-use btu_units::{BitRate, Span};
+use btu_units::{BitRate, Bytes, Span};
 
 use crate::frame::Frame;
+use crate::framing::{occupied_bits, packet};
 use crate::segment::Meter;
 
-/// Octets of an Ethernet header and of its check sequence.
-const HEADER: u64 = 14;
+/// Octets of Ethernet's check sequence.
 const CHECK_SEQUENCE: u64 = 4;
 
 /// Counts what a line carried. Times follow from the line's rate (of a trace: its mean rate), so that counting costs two
@@ -21,6 +21,8 @@ pub(super) struct Gauge {
     /// What was counted before the rate changed.
     before: Meter,
     frames: u64,
+    /// All of the frames' own bits since the start or the last reset.
+    carried_bits: u64,
 }
 
 impl Gauge {
@@ -30,15 +32,21 @@ impl Gauge {
             Rate::Trace(trace) => trace.mean_rate(),
         };
         let before = Meter { lines: 1, ..Meter::default() };
-        Self { rate, framing: direction.framing, data_bits: 0, line_bits: 0, before, frames: 0 }
+        Self { rate, framing: direction.framing, data_bits: 0, line_bits: 0, before, frames: 0, carried_bits: 0 }
     }
 
     /// Counts a frame that was carried to the end.
     pub(super) fn count(&mut self, frame: &Frame) {
-        let (data, line) = occupied(self.framing, frame.length().count());
+        let data = own_bits(self.framing, frame.length());
         self.data_bits += data;
-        self.line_bits += line;
+        self.line_bits += occupied_bits(self.framing, frame.length());
         self.frames += 1;
+        self.carried_bits += data;
+    }
+
+    /// Bits of the frames' own octets that were carried.
+    pub(super) fn carried_bits(&self) -> u64 {
+        self.carried_bits
     }
 
     /// From now on the line has this rate.
@@ -60,7 +68,7 @@ impl Gauge {
 
     pub(super) fn reset(&mut self) {
         self.before = Meter { lines: 1, ..Meter::default() };
-        (self.data_bits, self.line_bits, self.frames) = (0, 0, 0);
+        (self.data_bits, self.line_bits, self.frames, self.carried_bits) = (0, 0, 0, 0);
     }
 
     fn time(&self, bits: u64) -> Span {
@@ -69,24 +77,19 @@ impl Gauge {
     }
 }
 
-/// Bits of a frame's own octets, and of all it occupies, for a frame of `length` octets as a driver sees it. Where the line
-/// takes the packet without its Ethernet header (serial lines, cells), its own octets are the packet's.
-fn occupied(framing: Framing, length: u64) -> (u64, u64) {
-    let packet = length.saturating_sub(HEADER);
-    match framing {
-        Framing::Ethernet => ((length + CHECK_SEQUENCE) * 8, ((length + CHECK_SEQUENCE).max(64) + 8 + 12) * 8),
-        Framing::Serial { overhead, bits_per_octet } => {
-            (packet * 8, (packet + u64::from(overhead)) * u64::from(bits_per_octet))
-        }
-        Framing::Aal5 => (packet * 8, (packet + 8 + 8).div_ceil(48) * 53 * 8),
-        Framing::Bare => (length * 8, length * 8),
+/// Bits of a frame's own octets. Where the line takes the packet without its Ethernet header (serial lines, cells), its own
+/// octets are the packet's.
+fn own_bits(framing: Framing, length: Bytes) -> u64 {
+    8 * match framing {
+        Framing::Ethernet => length.count() + CHECK_SEQUENCE,
+        Framing::Serial { .. } | Framing::Aal5 => packet(length).count(),
+        Framing::Bare => length.count(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use btu_units::Bytes;
 
     #[test]
     fn a_full_frame_occupies_1538_octets_of_which_1518_are_data() {
@@ -104,9 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn cells_and_serial_octets() {
-        // 1500 octets of packet: 32 cells (RFC 2684 with LLC/SNAP).
-        assert_eq!(occupied(Framing::Aal5, 1514), (12_000, 32 * 53 * 8));
-        assert_eq!(occupied(Framing::Serial { overhead: 8, bits_per_octet: 10 }, 114), (800, 1080));
+    fn cells_and_serial_lines_carry_packets() {
+        assert_eq!(own_bits(Framing::Aal5, Bytes::new(1514)), 12_000);
+        assert_eq!(own_bits(Framing::Serial { overhead: 8, bits_per_octet: 10 }, Bytes::new(114)), 800);
     }
 }

@@ -2,22 +2,28 @@
 
 use btu_units::Time;
 
-use super::hub::Hub;
 use crate::account::Account;
+use crate::fddi::Fddi;
 use crate::frame::Frame;
 use crate::segment::{Meter, Passage, Segment, Tap};
+use crate::shared::SharedEthernet;
+use crate::token_ring::TokenRing;
 
 /// One of the shared media; boxed, because a network has few of them and they are large.
 #[derive(Debug)]
 pub(super) enum Medium {
-    Hub(Box<Hub>),
+    SharedEthernet(Box<SharedEthernet>),
+    TokenRing(Box<TokenRing>),
+    Fddi(Box<Fddi>),
 }
 
 /// The same method on whichever medium it is.
 macro_rules! each {
     ($medium:expr, $segment:ident => $call:expr) => {
         match $medium {
-            Medium::Hub($segment) => $call,
+            Medium::SharedEthernet($segment) => $call,
+            Medium::TokenRing($segment) => $call,
+            Medium::Fddi($segment) => $call,
         }
     };
 }

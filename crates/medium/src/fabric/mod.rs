@@ -2,8 +2,8 @@
 //!
 //! A fabric is its own virtual-time loop. Frames that are accepted wait until a poll reaches their time; a poll lets one
 //! thing after the other happen, in the order of their times, up to its `now`. So no part of the network ever sees time
-//! go back, and what happens does not depend on when or how often a driver polls. At equal times the order is: what was
-//! under way inside (the node drawn first goes first), then frames from outside in the order in which they were accepted.
+//! go back, and what happens does not depend on when or how often a driver polls. At equal times the order is: changes
+//! of links, what was under way inside (the node drawn first goes first), then frames from outside in the order in which they were accepted.
 
 mod alarms;
 mod announce;
@@ -11,8 +11,8 @@ mod backlog;
 mod books;
 mod bridge;
 mod build;
+mod changes;
 mod gauge;
-mod hub;
 mod medium;
 mod node;
 #[cfg(test)]
@@ -28,14 +28,19 @@ use btu_units::{Span, Time};
 
 use crate::frame::Frame;
 use crate::network::{Event, Port};
+use crate::shared::SharedEthernetError;
 pub(crate) use alarms::Alarms;
 use backlog::Backlog;
+pub(crate) use books::Carried;
+use changes::Changes;
 use node::{Hop, Node, Place};
 
 /// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like [`crate::Network`].
 ///
 /// Stations of the drawing are known by [`crate::Address::of_station`]; frames from and to other addresses pass as on any
 /// network with bridges: they are flooded until it is known where they belong.
+///
+/// Links change at their times after [`Time::ZERO`]: a driver in real time counts from when the network came up.
 #[derive(Debug)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -51,6 +56,8 @@ pub struct Fabric {
     pending: VecDeque<(Time, Port, Frame)>,
     /// The node that is being asked for all that has happened.
     asked: Option<u32>,
+    /// What changes at links under way.
+    changes: Changes,
     /// How far the network has come.
     clock: Time,
     received: u64,
@@ -69,21 +76,25 @@ pub(crate) enum Happening {
 
 impl Fabric {
     /// The network of `drawing`; all its random streams come from `seed` and the names of its parts.
-    pub fn of(drawing: &Drawing, seed: u64) -> Self {
-        let build = build::build(drawing, seed);
-        Self {
+    ///
+    /// # Errors
+    /// When a shared Ethernet cannot be built as drawn; see [`SharedEthernetError`].
+    pub fn of(drawing: &Drawing, seed: u64) -> Result<Self, SharedEthernetError> {
+        let build = build::build(drawing, seed)?;
+        Ok(Self {
             alarms: Alarms::new(build.nodes.len()),
-            nodes: build.nodes,
-            entries: build.entries,
-            segments: build.segments,
-            links: build.links,
             pending: VecDeque::new(),
             asked: None,
             clock: Time::ZERO,
             received: 0,
             delivered: 0,
+            changes: Changes::of(drawing, &build.links),
             backlog: Backlog::default(),
-        }
+            nodes: build.nodes,
+            entries: build.entries,
+            segments: build.segments,
+            links: build.links,
+        })
     }
 
     /// How many ports there are: one for each station.
@@ -152,6 +163,9 @@ impl Fabric {
     fn advance(&mut self, now: Time) -> Option<u32> {
         let alarm = self.alarms.earliest().filter(|&(time, _)| time <= now);
         let input = self.pending.front().map(|&(time, ..)| time).filter(|&time| time <= now);
+        if let Some(node) = self.change(alarm.map(|(time, _)| time).into_iter().chain(input).min()) {
+            return Some(node);
+        }
         match (alarm, input) {
             (Some((time, node)), input) if input.is_none_or(|input| time <= input) => {
                 self.clock = self.clock.max(time);

@@ -90,7 +90,7 @@ impl Story {
     }
 
     fn of(drawing: &Drawing, script: &[(Time, Port, Frame, bool)], exact: bool) -> (Self, Fabric) {
-        let mut fabric = Fabric::of(drawing, SEED);
+        let mut fabric = Fabric::of(drawing, SEED).unwrap();
         let mut story = Self::default();
         let mut wake = None;
         for &(at, port, frame, polled) in script {
@@ -151,7 +151,7 @@ proptest! {
     /// New books opened under way balance.
     #[test]
     fn books_opened_under_way_balance(trunk in trunk(), script in script(), at in 0usize..120) {
-        let mut fabric = Fabric::of(&drawing(trunk), SEED);
+        let mut fabric = Fabric::of(&drawing(trunk), SEED).unwrap();
         for (place, &(now, port, frame, polled)) in script.iter().enumerate() {
             fabric.accept(port, frame, now);
             if place == at {

@@ -106,7 +106,7 @@ fn run(fabric: &mut Fabric, script: &[(u64, u32, Frame)]) -> Vec<(u32, u32, u64)
 #[test]
 fn a_switch_stores_and_forwards() {
     let drawing = Sketch::default().segment(star(megabits(10)), 3).0;
-    let mut fabric = Fabric::of(&drawing, 1);
+    let mut fabric = Fabric::of(&drawing, 1).unwrap();
     // 1526 octets up and down and 5 us in between; the first frame is flooded, the answer is not.
     let arrivals = run(&mut fabric, &[(0, 0, frame(0, 0, 1)), (10_000, 1, frame(1, 1, 0))]);
     let there = 2 * 1_220_800 + 5_000;
@@ -128,7 +128,7 @@ fn a_bridge_between_two_segments_and_a_link_carries_what_belongs_elsewhere() {
         .link([End::Station(StationId(3)), End::Bridge(BridgeId(1))], Direction::new(megabits(1), Span::ZERO))
         .station(Attachment::Link(LinkId(1)))
         .0;
-    let mut fabric = Fabric::of(&drawing, 1);
+    let mut fabric = Fabric::of(&drawing, 1).unwrap();
     let script: Vec<_> = (0..4).map(|to| (u64::from(to) * 100_000, 0, frame(to, 0, to))).skip(1).collect();
     let arrivals: Vec<_> = run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
     // Nobody has spoken before, so the first frame is carried everywhere; only station 1's own segment filters for it.
@@ -147,7 +147,7 @@ fn after_an_announcement_nothing_is_flooded() {
         .bridge(&[1], &[0])
         .link([End::Bridge(BridgeId(0)), End::Bridge(BridgeId(1))], Direction::new(megabits(1), Span::ZERO))
         .0;
-    let mut fabric = Fabric::of(&drawing, 1);
+    let mut fabric = Fabric::of(&drawing, 1).unwrap();
     fabric.announce();
     let pairs = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).filter(|(from, to)| from != to);
     let script: Vec<_> =

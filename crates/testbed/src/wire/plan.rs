@@ -171,7 +171,8 @@ impl WirePlan {
             return Err(WireError::Plan(format!("segment {}: {why}", segment.name)));
         }
         check_names(interfaces)?;
-        let inside = Inside::drawn(Fabric::of(drawing, self.seed));
+        let fabric = Fabric::of(drawing, self.seed).map_err(|error| WireError::Plan(error.to_string()))?;
+        let inside = Inside::drawn(fabric);
         Ok(Layout { inside, interfaces: interfaces.to_vec(), inputs: Vec::new() })
     }
 
