@@ -45,6 +45,7 @@ mod ring;
 mod schedule;
 mod segment;
 mod shared;
+pub mod sim;
 mod stage;
 mod switch;
 mod token_ring;

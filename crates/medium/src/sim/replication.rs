@@ -1,0 +1,98 @@
+//! What a replication leaves behind.
+
+use serde::Serialize;
+
+use super::tally::{FlowTally, StationTally, Volume};
+use crate::fabric::Carried;
+
+/// Everything that was counted in one replication after its warm-up.
+#[derive(Debug, Clone)]
+pub struct Replication {
+    pub(super) flows: Vec<FlowTally>,
+    pub(super) stations: Vec<StationTally>,
+    /// At the end of the warm-up and of each batch.
+    pub(super) snapshots: Vec<Snapshot>,
+    pub(super) books: Books,
+}
+
+impl Replication {
+    /// Its books.
+    pub fn books(&self) -> Books {
+        self.books
+    }
+}
+
+/// How far sums had come at a moment.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    /// By segment, then by link and direction.
+    pub(super) carried: Vec<Carried>,
+    /// By flow.
+    pub(super) flows: Vec<FlowSum>,
+}
+
+/// How far a flow had come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FlowSum {
+    pub(super) offered: Volume,
+    pub(super) delivered: Volume,
+    /// The sum of all delays, in seconds.
+    pub(super) delays: f64,
+}
+
+impl From<&FlowTally> for FlowSum {
+    fn from(tally: &FlowTally) -> Self {
+        let moments = &tally.delays.moments;
+        let delays = moments.mean().unwrap_or(0.0) * moments.count() as f64;
+        Self { offered: tally.offered, delivered: tally.delivered, delays }
+    }
+}
+
+/// Frames, each counted once however many copies of it there are: inside at the start + generated = delivered + dropped +
+/// inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Books {
+    /// Under way when the warm-up was over.
+    pub inside_at_start: u64,
+    /// Handed over by applications.
+    pub generated: u64,
+    /// Arrived.
+    pub delivered: u64,
+    /// Lost.
+    pub dropped: u64,
+    /// Under way at the end, counted where they are stored.
+    pub inside: u64,
+}
+
+/// The books while they are written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) inside_at_start: u64,
+    pub(super) generated: u64,
+    pub(super) delivered: u64,
+    pub(super) dropped: u64,
+}
+
+impl Books {
+    pub(super) fn new(counts: Counts, inside: u64) -> Self {
+        let Counts { inside_at_start, generated, delivered, dropped } = counts;
+        Self { inside_at_start, generated, delivered, dropped, inside }
+    }
+
+    /// Whether every frame is accounted for.
+    pub fn is_balanced(&self) -> bool {
+        self.inside_at_start + self.generated == self.delivered + self.dropped + self.inside
+    }
+
+    /// The books of two replications together.
+    #[must_use]
+    pub(super) fn beside(self, other: Self) -> Self {
+        Self {
+            inside_at_start: self.inside_at_start + other.inside_at_start,
+            generated: self.generated + other.generated,
+            delivered: self.delivered + other.delivered,
+            dropped: self.dropped + other.dropped,
+            inside: self.inside + other.inside,
+        }
+    }
+}

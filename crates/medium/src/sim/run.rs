@@ -1,0 +1,319 @@
+//! One replication: sources and fabric, moved on together.
+
+use btu_network::{Arrivals, Drawing};
+use btu_units::{Bytes, Span, Time};
+use thiserror::Error;
+
+use super::flight::Flights;
+use super::replication::{Books, Counts, Replication, Snapshot};
+use super::settings::{BATCHES, Settings};
+use super::source::{NEVER, Parcel, Progress, Source};
+use super::tally::{FlowTally, StationTally};
+use crate::account::Cause;
+use crate::coin::{fnv1a, mix};
+use crate::fabric::{Alarms, Fabric, Happening};
+use crate::frame::{Address, Damage, Frame};
+use crate::network::{Event, Port};
+use crate::shared::SharedEthernetError;
+
+/// How many frames a saturated sender keeps at its station: one that is sent and one that waits.
+const KEPT: u64 = 2;
+
+/// Octets of the check sequence, which a [`Frame`]'s length does not count.
+const CHECK_SEQUENCE: Bytes = Bytes::new(4);
+
+/// A simulation that did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SimulationError {
+    /// The network cannot be built as drawn.
+    #[error(transparent)]
+    Network(#[from] SharedEthernetError),
+    /// The books do not balance.
+    #[error("the simulation lost count of its frames ({0}): this is a bug of btu, please report it with file and seed")]
+    Imbalance(String),
+}
+
+/// The replication called `number` (from 0) of `drawing`'s traffic; `watch` is told the virtual time now and then.
+///
+/// # Errors
+/// A network that cannot be built, books that do not balance; see [`SimulationError`].
+pub fn replicate(
+    drawing: &Drawing,
+    settings: &Settings,
+    number: u32,
+    mut watch: impl FnMut(Span),
+) -> Result<Replication, SimulationError> {
+    let seed = mix(settings.seed ^ fnv1a(format!("replication {number}").as_bytes()));
+    let mut run = Run::new(drawing, seed)?;
+    let start = Time::ZERO + settings.warm_up;
+    let batch = settings.counted().nanoseconds() / u64::from(BATCHES);
+    run.warm_up(start, &mut watch);
+    let mut snapshots = vec![run.snapshot()];
+    for number in 1..=u64::from(BATCHES) {
+        let end = if number == u64::from(BATCHES) {
+            Time::ZERO + settings.duration
+        } else {
+            start + Span::from_nanoseconds(batch * number)
+        };
+        run.go_on(end);
+        watch(end.since(Time::ZERO));
+        snapshots.push(run.snapshot());
+    }
+    run.close(snapshots)
+}
+
+struct Run<'a> {
+    drawing: &'a Drawing,
+    fabric: Fabric,
+    sources: Vec<Source>,
+    /// When each source wants to be woken.
+    alarms: Alarms,
+    /// By station: its saturated sources, and whose turn it is.
+    saturated: Vec<(Vec<u32>, usize)>,
+    flights: Flights,
+    flows: Vec<FlowTally>,
+    stations: Vec<StationTally>,
+    counts: Counts,
+}
+
+impl<'a> Run<'a> {
+    fn new(drawing: &'a Drawing, seed: u64) -> Result<Self, SimulationError> {
+        let mut fabric = Fabric::of(drawing, seed)?;
+        fabric.announce();
+        let sources = Source::all(drawing, seed);
+        let mut run = Self {
+            drawing,
+            fabric,
+            alarms: Alarms::new(sources.len()),
+            sources,
+            saturated: vec![(Vec::new(), 0); drawing.stations.len()],
+            flights: Flights::default(),
+            flows: Vec::new(),
+            stations: Vec::new(),
+            counts: Counts::default(),
+        };
+        run.start();
+        run.open_tallies();
+        Ok(run)
+    }
+
+    fn start(&mut self) {
+        for (number, source) in (0..).zip(&mut self.sources) {
+            let start = Time::ZERO + self.drawing.traffic[source.flow as usize].start;
+            if let Some(at) = source.first(start) {
+                self.alarms.set(number, at);
+            }
+            if source.is_saturated() {
+                self.fabric.watch(Port(source.station));
+            }
+        }
+    }
+
+    fn open_tallies(&mut self) {
+        let closed = |arrivals| matches!(arrivals, Arrivals::Closed { .. });
+        self.flows = self.drawing.traffic.iter().map(|flow| FlowTally::new(closed(flow.arrivals))).collect();
+        self.stations = vec![StationTally::default(); self.drawing.stations.len()];
+    }
+
+    /// Moves on to `start`, and begins to count there.
+    fn warm_up(&mut self, start: Time, watch: &mut impl FnMut(Span)) {
+        self.go_on(start);
+        watch(start.since(Time::ZERO));
+        self.fabric.reset();
+        self.open_tallies();
+        self.counts = Counts { inside_at_start: self.flights.unsettled(), ..Counts::default() };
+    }
+
+    /// Lets everything happen that happens by `end`.
+    fn go_on(&mut self, end: Time) {
+        loop {
+            let source = self.alarms.earliest().filter(|&(time, _)| time <= end);
+            let horizon = source.map_or(end, |(time, _)| time);
+            match self.fabric.next(horizon) {
+                Happening::Event(Event::Deliver(port, frame, due)) => self.deliver(port, &frame, due),
+                Happening::Event(Event::Drop(frame, cause)) => self.drop(&frame, cause),
+                Happening::Event(Event::Duplicate(frame)) => self.flights.of(frame.tag).copies += 1,
+                Happening::Room(port) => self.refill(port),
+                Happening::Event(Event::Wake(_) | Event::Idle) => match source {
+                    Some((time, source)) => self.fire(source, time),
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// A source was woken.
+    fn fire(&mut self, number: u32, now: Time) {
+        let source = &mut self.sources[number as usize];
+        if source.is_saturated() {
+            self.alarms.clear(number);
+            self.saturated[source.station as usize].0.push(number);
+            let station = Port(source.station);
+            return self.fill(station, now);
+        }
+        let (parcel, next) = source.fire(&self.drawing.traffic[source.flow as usize], now);
+        match next {
+            Some(time) => self.alarms.set(number, time),
+            None => self.alarms.clear(number),
+        }
+        self.send(number, parcel, now);
+    }
+
+    fn refill(&mut self, port: Port) {
+        self.fill(port, self.fabric.clock());
+    }
+
+    /// Lets the saturated sources of a station send, in turn, until as many frames wait as shall.
+    fn fill(&mut self, port: Port, now: Time) {
+        let (sources, _) = &mut self.saturated[port.index()];
+        sources.retain(|&source| self.sources[source as usize].may_send(now));
+        let wanted = sources.len() as u64 * KEPT;
+        let mut waiting = self.fabric.backlog(port);
+        while waiting < wanted {
+            let (sources, turn) = &mut self.saturated[port.index()];
+            *turn = (*turn + 1) % sources.len();
+            let number = sources[*turn];
+            let source = &mut self.sources[number as usize];
+            let parcel = source.parcel(&self.drawing.traffic[source.flow as usize]);
+            self.send(number, parcel, now);
+            waiting += 1;
+        }
+    }
+
+    fn send(&mut self, number: u32, parcel: Parcel, now: Time) {
+        let tag = self.flights.take_off(number, now);
+        let frame = Frame::new(tag, parcel.size - CHECK_SEQUENCE).between(Address::of_station(parcel.from), parcel.to);
+        self.flows[self.sources[number as usize].flow as usize].offered.count(parcel.size);
+        self.stations[parcel.from as usize].offered.count(parcel.size);
+        self.counts.generated += 1;
+        self.fabric.accept(Port(parcel.from), frame, now);
+    }
+
+    /// A copy of a frame has come out at a station.
+    fn deliver(&mut self, port: Port, frame: &Frame, due: Time) {
+        let to_all = frame.destination.is_group();
+        if to_all || frame.destination.station_number() == Some(port.0) {
+            if frame.damage == Damage::NONE {
+                self.receive(port, frame, due);
+            } else {
+                self.flights.of(frame.tag).cause = Some(Cause::Damaged);
+            }
+        }
+        // Anybody else's network card ignores it: it was flooded.
+        self.land(frame, due);
+    }
+
+    /// A receiver takes up a frame that is for it.
+    fn receive(&mut self, port: Port, frame: &Frame, due: Time) {
+        self.stations[port.index()].received.count(frame.length() + CHECK_SEQUENCE);
+        let flight = self.flights.of(frame.tag);
+        let first = !flight.arrived_at_all;
+        (flight.arrived_at_all, flight.arrived) = (true, due);
+        if frame.destination.is_group() {
+            return;
+        }
+        let source = flight.source;
+        if first {
+            self.settle(frame, due);
+            let progress = self.sources[source as usize].arrived(port.0, due);
+            self.follow(source, progress);
+        } else {
+            self.flows[self.sources[source as usize].flow as usize].duplicates += 1;
+        }
+    }
+
+    /// A copy of a frame is gone.
+    fn drop(&mut self, frame: &Frame, cause: Cause) {
+        let flight = self.flights.of(frame.tag);
+        // That a bridge keeps a copy from where it does not belong says nothing about the frame.
+        if cause != Cause::NoRoute || flight.cause.is_none() {
+            flight.cause = Some(cause);
+        }
+        self.land(frame, self.fabric.clock());
+    }
+
+    /// A copy is no more; the last one decides.
+    fn land(&mut self, frame: &Frame, now: Time) {
+        if !self.flights.land(frame.tag) {
+            return;
+        }
+        let flight = *self.flights.of(frame.tag);
+        if flight.settled {
+            return;
+        }
+        if flight.arrived_at_all {
+            self.settle(frame, flight.arrived);
+        } else {
+            self.lose(frame, flight.cause.unwrap_or(Cause::NoRoute));
+            let progress = self.sources[flight.source as usize].lost(now);
+            self.follow(flight.source, progress);
+        }
+    }
+
+    /// Enters a delivery.
+    fn settle(&mut self, frame: &Frame, due: Time) {
+        let flight = self.flights.of(frame.tag);
+        flight.settled = true;
+        let delay = due.since(flight.entered);
+        let size = frame.length() + CHECK_SEQUENCE;
+        let flow = &mut self.flows[self.sources[flight.source as usize].flow as usize];
+        flow.delivered.count(size);
+        flow.delays.count(delay);
+        if let Some(sender) = sender(frame) {
+            let station = &mut self.stations[sender];
+            station.delivered.count(size);
+            station.delay_sum += delay.seconds();
+        }
+        self.counts.delivered += 1;
+    }
+
+    /// Enters a loss.
+    fn lose(&mut self, frame: &Frame, cause: Cause) {
+        let flight = self.flights.of(frame.tag);
+        flight.settled = true;
+        self.flows[self.sources[flight.source as usize].flow as usize].dropped[cause as usize] += 1;
+        if let Some(sender) = sender(frame) {
+            self.stations[sender].dropped += 1;
+        }
+        self.counts.dropped += 1;
+    }
+
+    /// Does what a source asks for after a frame of its has ended.
+    fn follow(&mut self, source: u32, progress: Progress) {
+        let wake = match progress {
+            Progress::None => return,
+            Progress::Wake(time) => time,
+            Progress::Done(took, time) => {
+                if let Some(exchanges) = &mut self.flows[self.sources[source as usize].flow as usize].exchanges {
+                    exchanges.count(took);
+                }
+                time
+            }
+        };
+        if wake < NEVER {
+            self.alarms.set(source, wake);
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { carried: self.fabric.carried(), flows: self.flows.iter().map(Into::into).collect() }
+    }
+
+    /// Verifies the books.
+    fn close(self, snapshots: Vec<Snapshot>) -> Result<Replication, SimulationError> {
+        let books = Books::new(self.counts, self.flights.unsettled());
+        let network = self.fabric.account();
+        if !books.is_balanced() {
+            return Err(SimulationError::Imbalance(format!("{books:?}")));
+        }
+        if !network.is_balanced() || network.held != self.flights.copies() {
+            return Err(SimulationError::Imbalance(format!("{network:?}, {} copies under way", self.flights.copies())));
+        }
+        Ok(Replication { flows: self.flows, stations: self.stations, snapshots, books })
+    }
+}
+
+/// The place of the station that sent the frame.
+fn sender(frame: &Frame) -> Option<usize> {
+    frame.source.station_number().map(|number| number as usize)
+}

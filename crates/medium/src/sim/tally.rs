@@ -1,0 +1,84 @@
+//! What is counted while a replication runs.
+
+use btu_stats::{Histogram, Welford};
+use btu_units::{Bytes, Span};
+
+use crate::account::Cause;
+
+/// Delays are told apart up to a day.
+const LONGEST_DELAY: Span = Span::from_seconds(86_400);
+
+/// The figures of a flow. Sizes are those of the network file.
+#[derive(Debug, Clone)]
+pub(super) struct FlowTally {
+    pub(super) offered: Volume,
+    pub(super) delivered: Volume,
+    /// Copies that arrived beyond the first.
+    pub(super) duplicates: u64,
+    /// By [`Cause`].
+    pub(super) dropped: [u64; Cause::ALL.len()],
+    pub(super) delays: Delays,
+    /// Exchanges of a closed flow.
+    pub(super) exchanges: Option<Delays>,
+}
+
+/// Frames and their octets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Volume {
+    pub(super) frames: u64,
+    pub(super) octets: u64,
+}
+
+impl Volume {
+    pub(super) fn count(&mut self, size: Bytes) {
+        self.frames += 1;
+        self.octets += size.count();
+    }
+}
+
+/// A distribution of delays, and its moments without the distribution's rounding.
+#[derive(Debug, Clone)]
+pub(super) struct Delays {
+    /// In seconds.
+    pub(super) moments: Welford,
+    pub(super) distribution: Histogram,
+}
+
+impl Delays {
+    pub(super) fn new() -> Self {
+        Self { moments: Welford::default(), distribution: Histogram::reaching(LONGEST_DELAY.nanoseconds()) }
+    }
+
+    pub(super) fn count(&mut self, delay: Span) {
+        self.moments.push(delay.seconds());
+        self.distribution.record(delay.nanoseconds());
+    }
+}
+
+impl FlowTally {
+    pub(super) fn new(closed: bool) -> Self {
+        Self {
+            offered: Volume::default(),
+            delivered: Volume::default(),
+            duplicates: 0,
+            dropped: [0; Cause::ALL.len()],
+            delays: Delays::new(),
+            exchanges: closed.then(Delays::new),
+        }
+    }
+}
+
+/// The figures of a station.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StationTally {
+    /// What it handed over.
+    pub(super) offered: Volume,
+    /// What of it arrived.
+    pub(super) delivered: Volume,
+    /// The sum of the delays of what arrived, in seconds.
+    pub(super) delay_sum: f64,
+    /// What of it was lost.
+    pub(super) dropped: u64,
+    /// What arrived at it.
+    pub(super) received: Volume,
+}
