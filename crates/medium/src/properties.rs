@@ -1,11 +1,13 @@
 //! What must hold for every element and chain under any script: the contract of the crate's first paragraph.
 
+mod lines;
+
 use std::collections::HashMap;
 
 use btu_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 
-use crate::conformance::virtual_time::{drive, drive_late};
+use crate::conformance::virtual_time::{Journey, drive, drive_late};
 use crate::network::{Attachment, Event, Network, Port, Wiring};
 use crate::*;
 
@@ -57,22 +59,38 @@ prop_compose! {
     }
 }
 
+/// Each frame and each announced copy left or was dropped, once, and none before it was sent.
+fn everybody_ends_once(script: &[(Time, Frame)], journey: &Journey) -> Result<(), TestCaseError> {
+    let mut balance: HashMap<u32, i64> = HashMap::new();
+    for tag in script.iter().map(|(_, frame)| frame.tag).chain(journey.copies.iter().copied()) {
+        *balance.entry(tag).or_default() += 1;
+    }
+    let gone = journey.arrivals.iter().map(|arrival| arrival.tag).chain(journey.drops.iter().map(|&(tag, _)| tag));
+    for tag in gone {
+        *balance.entry(tag).or_default() -= 1;
+    }
+    prop_assert!(balance.values().all(|&frames| frames == 0), "{:?}", balance);
+    let sent: HashMap<u32, Time> = script.iter().map(|&(at, frame)| (frame.tag, at)).collect();
+    prop_assert!(journey.arrivals.iter().all(|arrival| arrival.at >= sent[&arrival.tag]));
+    Ok(())
+}
+
+/// Two journeys differ at most in the order in which drops were told.
+fn the_same_happened(one: Journey, other: Journey) -> Result<(), TestCaseError> {
+    prop_assert_eq!(one.arrivals, other.arrivals);
+    let sorted = |mut drops: Vec<(u32, Cause)>| {
+        drops.sort_unstable();
+        drops
+    };
+    prop_assert_eq!(sorted(one.drops), sorted(other.drops));
+    Ok(())
+}
+
 proptest! {
     /// Each frame and each announced copy leaves or is dropped, once; `drive` checks the books at every step.
     #[test]
     fn nothing_appears_or_vanishes(stages in stages(5), script in script()) {
-        let journey = drive(&mut chain(&stages), &script);
-        let mut balance: HashMap<u32, i64> = HashMap::new();
-        for tag in script.iter().map(|(_, frame)| frame.tag).chain(journey.copies.iter().copied()) {
-            *balance.entry(tag).or_default() += 1;
-        }
-        let gone = journey.arrivals.iter().map(|arrival| arrival.tag).chain(journey.drops.iter().map(|&(tag, _)| tag));
-        for tag in gone {
-            *balance.entry(tag).or_default() -= 1;
-        }
-        prop_assert!(balance.values().all(|&frames| frames == 0), "{:?}", balance);
-        let sent: HashMap<u32, Time> = script.iter().map(|&(at, frame)| (frame.tag, at)).collect();
-        prop_assert!(journey.arrivals.iter().all(|arrival| arrival.at >= sent[&arrival.tag]));
+        everybody_ends_once(&script, &drive(&mut chain(&stages), &script))?;
     }
 
     /// Late wake-ups change when something is noticed, never what happens or when it was due.
@@ -80,9 +98,7 @@ proptest! {
     fn lateness_does_not_add_up(stages in stages(5), script in script(), skips in prop::collection::vec(any::<bool>(), 1..64)) {
         let exact = drive(&mut chain(&stages), &script);
         let late = drive_late(&mut chain(&stages), &script, |poll| skips[poll % skips.len()]);
-        prop_assert_eq!(exact.arrivals, late.arrivals);
-        let sorted = |mut drops: Vec<(u32, Cause)>| { drops.sort_unstable(); drops };
-        prop_assert_eq!(sorted(exact.drops), sorted(late.drops));
+        the_same_happened(exact, late)?;
     }
 
     /// New books at any moment still balance.

@@ -1,7 +1,11 @@
 //! What a shared Ethernet must do: vectors with their sources, and what must hold under any script.
 
+mod contention;
 mod drive;
+mod lam;
+mod load;
 mod properties;
+mod rates;
 
 use btu_network::{Contention, Discipline, QueueLimit, SharedEthernet as Drawn};
 use btu_units::{BitRate, Bytes, Length, Span};
