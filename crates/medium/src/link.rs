@@ -82,7 +82,7 @@ impl Draft<'_> {
     fn loss(&self) -> Option<Stage> {
         let loss = self.direction.loss;
         let coin = self.coin("loss", Probability::NEVER);
-        (loss.share() > 0.0 || self.changes).then(|| Stage::Loss(Box::new(Loss::new(coin, Scope::Every).of(loss))))
+        (may_lose(loss) || self.changes).then(|| Stage::Loss(Box::new(Loss::new(coin, Scope::Every).of(loss))))
     }
 
     fn corrupt(&self) -> Option<Stage> {
@@ -126,6 +126,15 @@ impl Draft<'_> {
     fn patience(&self) -> Span {
         let bits = occupied_bits(self.direction.framing, FULL_FRAME);
         Span::from_milliseconds(5).max(Serializer::new(self.mean_rate()).transmit_bits(bits) * 8)
+    }
+}
+
+/// Whether it ever loses a frame: also before a chain of states has come to its long run.
+fn may_lose(loss: btu_network::Loss) -> bool {
+    match loss {
+        btu_network::Loss::None => false,
+        btu_network::Loss::Random(share) => share > Probability::NEVER,
+        btu_network::Loss::GilbertElliott { bad, good, .. } => bad > Probability::NEVER || good > Probability::NEVER,
     }
 }
 
