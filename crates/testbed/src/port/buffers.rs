@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::Carriage;
+
 /// Memory is taken in pieces of this size, so that growing is rare and never moves a buffer.
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -44,6 +46,21 @@ impl Buffers {
         }
         let buffer = self.free.pop()?;
         self.slots[buffer as usize].holders = 1;
+        Some(buffer)
+    }
+
+    /// A copy of a frame of one's own making, in a free buffer; `None` when memory is used up.
+    ///
+    /// # Panics
+    /// When the frame is longer than a buffer.
+    pub fn put(&mut self, carriage: Carriage, frame: &[u8]) -> Option<u32> {
+        let buffer = self.take()?;
+        let (start, end) = (carriage.header(), carriage.header() + frame.len());
+        let space = self.space(buffer);
+        // Before it, the kernel's notes that say that nothing is left to do.
+        space[..start].fill(0);
+        space[start..end].copy_from_slice(frame);
+        self.set_frame(buffer, start, end);
         Some(buffer)
     }
 

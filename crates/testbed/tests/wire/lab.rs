@@ -83,6 +83,18 @@ pub(crate) fn cable(here: &str, room: &Room, place: Place) {
     });
 }
 
+/// A cable from `here` in the calling thread's namespace to `there` in a room, for raw frames: no addresses.
+pub(crate) fn bare_cable(here: &str, room: &Room, there: &str) {
+    talk(async |handle| {
+        let peer = LinkMessageBuilder::<LinkUnspec>::default().name(there.to_owned());
+        let peer = peer.setns_by_fd(room.0.as_raw_fd()).build();
+        let pair = LinkVeth::new(here, there).set_info_data(InfoData::Veth(InfoVeth::Peer(peer)));
+        handle.link().add(pair.build()).execute().await
+    });
+    ready(here);
+    room.inside(|| ready(there));
+}
+
 /// Tells a room who answers to an address, so that losses do not hit address resolution.
 pub(crate) fn introduce(room: &Room, neighbour: Place) {
     room.inside(|| {
@@ -152,6 +164,12 @@ impl Wire {
     pub(crate) fn cpu_time(&self) -> Span {
         let text = std::fs::read_to_string(format!("/proc/{}/schedstat", self.process.id())).unwrap();
         Span::from_nanoseconds(text.split(' ').next().unwrap().parse().unwrap())
+    }
+
+    /// Kills it.
+    pub(crate) fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
     }
 
     /// Tells it to stop and says how it ended.

@@ -4,8 +4,10 @@
 //! other: they measure time. An argument that is no option selects scenarios by a part of their name.
 
 mod bench;
+mod drawn;
 mod lab;
 mod paths;
+mod raw;
 mod veths;
 
 use std::process::ExitCode;
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn scenarios() -> impl Iterator<Item = Scenario> {
-    paths::SCENARIOS.iter().chain(veths::SCENARIOS).copied()
+    paths::SCENARIOS.iter().chain(veths::SCENARIOS).chain(drawn::SCENARIOS).copied()
 }
 
 fn is_chosen(name: &str, arguments: &[String]) -> bool {

@@ -77,7 +77,7 @@ fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
 }
 
 /// Bits per second of a bulk transfer at its receiver.
-fn bulk(from: &Room, to: &Room, place: Place, volume: Bytes) -> f64 {
+pub(crate) fn bulk(from: &Room, to: &Room, place: Place, volume: Bytes) -> f64 {
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
         let receiver = scope.spawn(|| to.inside(|| drain(&TcpListener::bind((place.address(), 5001)).unwrap(), &tell)));
