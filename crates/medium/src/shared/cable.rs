@@ -44,8 +44,10 @@ pub(super) struct Over {
 pub(super) struct Prospect {
     /// The next end of a transmission.
     pub(super) end: Time,
-    /// Whether it is a success, unless somebody still starts.
+    /// Whether somebody sends who has heard nobody else yet.
     pub(super) undisturbed: bool,
+    /// Who sends, if nobody else does.
+    pub(super) only: Option<Tap>,
     /// From this time on every station hears it.
     pub(super) heard: Time,
 }

@@ -143,9 +143,12 @@ impl Cable for LongCable {
         let sending = || self.signals.iter().filter(|signal| signal.sending);
         let end = sending().map(|signal| signal.end).min()?;
         let undisturbed = sending().any(|signal| signal.struck.is_none());
-        // Others may be far from having heard all.
-        let heard = if self.signals.len() == 1 { self.signals[0].start + self.propagation } else { end };
-        Some(Prospect { end, undisturbed, heard })
+        let (only, heard) = match self.signals.as_slice() {
+            [signal] => (Some(signal.spot.tap), signal.start + self.propagation),
+            // Somewhere it may be silent.
+            _ => (None, end),
+        };
+        Some(Prospect { end, undisturbed, only, heard })
     }
 
     fn end(&mut self, over: &mut Vec<Over>) {

@@ -14,9 +14,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use btu_units::Time;
+use btu_units::{Span, Time};
 
-use super::cable::{Cable, Over, Sense, Spot};
+use super::cable::{Cable, Over, Prospect, Sense, Spot};
 use super::outgoing::Outgoing;
 use super::station::Station;
 use super::tally::{MOST_ATTEMPTS, Tally};
@@ -24,7 +24,6 @@ use super::timing::Timing;
 use crate::account::{Account, Cause};
 use crate::audience::Audience;
 use crate::frame::Frame;
-use crate::limit::Limit;
 use crate::segment::{Meter, Passage, Segment, Tap};
 
 /// All stations of a segment and their cable.
@@ -32,7 +31,6 @@ use crate::segment::{Meter, Passage, Segment, Tap};
 pub(super) struct Mac<C> {
     cable: C,
     timing: Timing,
-    limit: Limit,
     stations: Vec<Station>,
     audience: Audience,
     /// Who next asks whether it may start, and when: one entry for each station that waits for a known time.
@@ -51,11 +49,10 @@ pub(super) struct Mac<C> {
 }
 
 impl<C: Cable> Mac<C> {
-    pub(super) fn new(cable: C, timing: Timing, limit: Limit, stations: Vec<Station>, audience: Audience) -> Self {
+    pub(super) fn new(cable: C, timing: Timing, stations: Vec<Station>, audience: Audience) -> Self {
         Self {
             cable,
             timing,
-            limit,
             stations,
             audience,
             attempts: BinaryHeap::new(),
@@ -178,38 +175,80 @@ impl<C: Cable> Mac<C> {
     fn next(&mut self, tap: Tap, now: Time) -> Option<Frame> {
         let station = &mut self.stations[tap.index()];
         station.collisions = 0;
-        let done = std::mem::replace(&mut station.frame, station.backlog.dequeue());
+        let done = station.frame.take();
         self.waiting -= u64::from(done.is_some());
-        if station.frame.is_some() {
-            self.attempts.push(Reverse((now, tap)));
-        }
+        self.load(tap, now);
         done
     }
 
+    /// Gives a station the next frame from its queue, at `now`.
+    fn load(&mut self, tap: Tap, now: Time) {
+        let station = &mut self.stations[tap.index()];
+        station.frame = station.queue.dequeue(now);
+        if station.frame.is_some() {
+            self.attempts.push(Reverse((now, tap)));
+        }
+        self.clear_drops(tap);
+    }
+
+    /// Tells what a station's queue has dropped.
+    fn clear_drops(&mut self, tap: Tap) {
+        while let Some((frame, cause)) = self.stations[tap.index()].queue.dropped() {
+            self.waiting -= 1;
+            self.out.drop(frame, cause);
+        }
+    }
+
     /// No later than the next thing to tell, and after all that has happened.
-    fn wake(&self) -> Passage {
+    fn wake(&mut self) -> Passage {
         let due = self.out.next_due();
         let inside = self.next_outcome();
         due.into_iter().chain(inside).min().map_or(Passage::Idle, Passage::Wake)
     }
 
-    /// A time before which no frame inside is carried or dropped.
-    fn next_outcome(&self) -> Option<Time> {
-        let attempt = self.attempts.peek().map(|&Reverse((at, _))| at);
-        let Some(prospect) = self.cable.prospect() else { return attempt.map(|at| self.soonest_end(at)) };
-        if self.desperate > 0 {
-            return Some(prospect.end.min(attempt.map_or(prospect.end, |at| at + self.timing.jam)));
-        }
+    /// A time before which no frame inside is delivered or dropped.
+    fn next_outcome(&mut self) -> Option<Time> {
+        let Some(prospect) = self.cable.prospect() else { return self.outcome_of_attempts() };
         // Whoever hears it defers to it.
-        let sooner = attempt.filter(|&at| at <= prospect.heard.min(prospect.end));
-        if prospect.undisturbed {
-            return Some(sooner.map_or(prospect.end, |at| prospect.end.min(self.soonest_end(at))));
-        }
-        Some(self.soonest_end(sooner.unwrap_or(prospect.end)))
+        let joining = self.attempts.peek().map(|next| next.0.0).filter(|&at| at <= prospect.heard.min(prospect.end));
+        Some(match joining {
+            None if prospect.undisturbed => self.due(prospect),
+            None if self.desperate > 0 => prospect.end,
+            None => prospect.end + self.timing.shortest_carrier(),
+            Some(at) if prospect.undisturbed || self.desperate > 0 => prospect.end.min(self.soonest_end(at)),
+            Some(at) => self.soonest_end(at),
+        })
     }
 
+    /// As [`Self::next_outcome`], while nobody sends.
+    fn outcome_of_attempts(&self) -> Option<Time> {
+        // The heap's first entry is its least, and one of the two behind it is the least of the others.
+        let (&Reverse((first, tap)), others) = self.attempts.as_slice().split_first()?;
+        let second = others.iter().take(2).map(|next| self.soonest_end(next.0.0)).min();
+        let alone = self.stations[tap.index()].frame.map(|frame| first + self.timing.carrier(frame, &mut 0));
+        let first = if self.desperate > 0 { Some(self.soonest_end(first)) } else { alone };
+        first.into_iter().chain(second).min()
+    }
+
+    /// When a frame that nobody disturbs will be delivered first.
+    fn due(&mut self, prospect: Prospect) -> Time {
+        let Some(sender) = prospect.only else { return prospect.end };
+        let spot = self.spot(sender);
+        match self.stations[sender.index()].frame {
+            Some(frame) if !frame.destination.is_group() => {
+                self.audience.of(sender, frame.destination, &mut self.takers);
+                let ways = self.takers.iter().map(|tap| spot.to(self.stations[tap.index()].place));
+                prospect.end + ways.min().unwrap_or(Span::ZERO)
+            }
+            // Not worth looking at every station.
+            _ => prospect.end,
+        }
+    }
+
+    /// The least time in which a transmission that starts at `start` can lead to something to tell.
     fn soonest_end(&self, start: Time) -> Time {
-        start + if self.desperate > 0 { self.timing.jam } else { self.timing.shortest_carrier() }
+        let fragment = self.timing.preamble + self.timing.jam;
+        start + if self.desperate > 0 { fragment } else { self.timing.shortest_carrier() }
     }
 }
 
@@ -220,14 +259,10 @@ impl<C: Cable> Segment for Mac<C> {
     fn accept(&mut self, tap: Tap, frame: Frame, now: Time) {
         self.advance(now, |_| false);
         self.out.receive();
-        let station = &mut self.stations[tap.index()];
-        if station.frame.is_none() {
-            station.frame = Some(frame);
-            self.attempts.push(Reverse((now, tap)));
-        } else if let Err(frame) = station.backlog.enqueue(frame, &self.limit) {
-            return self.out.drop(frame, Cause::QueueFull);
-        }
         self.waiting += 1;
+        let station = &mut self.stations[tap.index()];
+        station.queue.enqueue(frame, now);
+        if station.frame.is_none() { self.load(tap, now) } else { self.clear_drops(tap) }
     }
 
     fn poll(&mut self, now: Time) -> Passage {

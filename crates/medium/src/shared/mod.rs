@@ -10,7 +10,6 @@
 //! Deviations: no repeaters (a cable is one piece of any length that the slot allows); times are whole nanoseconds, and
 //! propagation delays are rounded to them at each station.
 
-mod backlog;
 mod cable;
 mod dice;
 mod ideal;
@@ -27,7 +26,6 @@ mod timing;
 use btu_network::{Contention, Discipline, SharedEthernet as Drawn};
 use btu_units::{Length, Span, Time};
 
-use self::backlog::Backlog;
 use self::dice::Dice;
 use self::ideal::Pool;
 use self::long::LongCable;
@@ -38,6 +36,8 @@ use self::timing::Timing;
 use crate::account::Account;
 use crate::audience::{Audience, Listener};
 use crate::frame::Frame;
+use crate::limit::Limit;
+use crate::queue::Queue;
 use crate::segment::{Meter, Passage, Segment, Tap};
 
 pub use self::tally::MOST_ATTEMPTS;
@@ -71,7 +71,10 @@ pub enum SharedEthernetError {
         length: Length,
     },
     /// The discipline cannot be had here.
-    #[error("shared Ethernet \"{name}\": stations have tail-drop queues only; give a limit in frames or bytes")]
+    #[error(
+        "shared Ethernet \"{name}\": under idealised contention stations have tail-drop queues only; give a limit in \
+         frames or bytes"
+    )]
     Discipline {
         /// The segment.
         name: String,
@@ -104,25 +107,25 @@ impl SharedEthernet {
     /// The cable that is drawn, with listeners at their places along it, as taps 0, 1 and so on. Its chance is that of
     /// the medium called `name` in the run seeded with `seed`.
     pub fn new(drawn: &Drawn, taps: &[(Listener, Length)], name: &str, seed: u64) -> Result<Self, SharedEthernetError> {
-        let Discipline::TailDrop { limit } = drawn.queue else {
-            return Err(SharedEthernetError::Discipline { name: name.to_owned() });
-        };
-        let limit = backlog::limit(limit, drawn.rate);
         let timing = Timing::new(drawn.rate);
         let propagation = drawn.length.propagation(drawn.velocity);
         let listeners: Vec<Listener> = taps.iter().map(|&(listener, _)| listener).collect();
         let audience = Audience::new(&listeners);
         if drawn.contention == Contention::Ideal {
+            let Discipline::TailDrop { limit } = drawn.queue else {
+                return Err(SharedEthernetError::Discipline { name: name.to_owned() });
+            };
+            let limit = Limit::of(limit, drawn.rate);
             return Ok(Self(Kind::Ideal(Box::new(Pool::new(timing, propagation, limit, audience, name, seed)))));
         }
         check_length(propagation, &timing, name)?;
         let stations = stations(drawn, taps, name, seed)?;
         Ok(Self(if ShortCable::suits(propagation, &timing) {
             let cable = ShortCable::new(propagation, timing);
-            Kind::Short(Box::new(Mac::new(cable, timing, limit, stations, audience)))
+            Kind::Short(Box::new(Mac::new(cable, timing, stations, audience)))
         } else {
             let cable = LongCable::new(propagation, timing);
-            Kind::Long(Box::new(Mac::new(cable, timing, limit, stations, audience)))
+            Kind::Long(Box::new(Mac::new(cable, timing, stations, audience)))
         }))
     }
 
@@ -159,7 +162,7 @@ fn stations(
             collisions: 0,
             remainder: 0,
             dice: Dice::new(seed, name, tap),
-            backlog: Backlog::default(),
+            queue: Queue::new(&drawn.queue, drawn.rate, &format!("{name}/{tap}"), seed),
         })
     };
     (0..).zip(taps).map(station).collect()

@@ -135,7 +135,12 @@ impl Cable for ShortCable {
 
     fn prospect(&self) -> Option<Prospect> {
         let first = self.signals.first()?;
-        Some(Prospect { end: self.end, undisturbed: first.struck.is_none(), heard: first.start + self.propagation })
+        Some(Prospect {
+            end: self.end,
+            undisturbed: first.struck.is_none(),
+            only: (self.signals.len() == 1).then_some(first.spot.tap),
+            heard: first.start + self.propagation,
+        })
     }
 
     fn end(&mut self, over: &mut Vec<Over>) {

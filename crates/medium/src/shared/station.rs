@@ -2,9 +2,9 @@
 
 use btu_units::Span;
 
-use super::backlog::Backlog;
 use super::dice::Dice;
 use crate::frame::Frame;
+use crate::queue::Queue;
 
 /// See the module.
 #[derive(Debug)]
@@ -18,5 +18,5 @@ pub(super) struct Station {
     /// Fractions of nanoseconds its frames have taken beyond whole ones.
     pub(super) remainder: u64,
     pub(super) dice: Dice,
-    pub(super) backlog: Backlog,
+    pub(super) queue: Queue,
 }

@@ -36,10 +36,10 @@ fn lam_exponential(rate: f64, time: f64, tau: f64) -> f64 {
 #[test]
 fn the_formula_gives_its_printed_values() {
     let close = |value: f64, printed: f64, by: f64| assert!((value - printed).abs() < by, "{value}, {printed}");
-    close(lam_fixed(70.0, 1.016914e-3, 5.12e-6) * 1e3, 1.066716, 1e-6);
+    close(lam_fixed(70.0, 1.016_914e-3, 5.12e-6) * 1e3, 1.066_716, 1e-6);
     close(lam_fixed(1104.0, 0.84897e-3, 5.12e-6) * 1e3, 17.112, 3e-3);
-    close(lam_fixed(500.0, 0.8e-3, 25.6e-6) * 1e3, 1.220098, 1e-6);
-    close(lam_exponential(500.0, 0.8e-3, 25.6e-6) * 1e3, 1.544605, 1e-6);
+    close(lam_fixed(500.0, 0.8e-3, 25.6e-6) * 1e3, 1.220_098, 1e-6);
+    close(lam_exponential(500.0, 0.8e-3, 25.6e-6) * 1e3, 1.544_605, 1e-6);
     for (rate, printed) in [(0.1, 1.0775), (0.3, 1.2498), (0.5, 1.5879), (0.7, 2.5153)] {
         close(lam_fixed(rate, 1.0, 0.01), printed, 6e-5);
     }

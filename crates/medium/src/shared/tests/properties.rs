@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::super::long::LongCable;
 use super::super::mac::Mac;
-use super::super::{Kind, SharedEthernet, backlog, stations};
+use super::super::{Kind, SharedEthernet, stations};
 use super::drive::{drive, drive_late};
 use super::*;
 use crate::account::Cause;
@@ -139,9 +139,8 @@ fn followed(drawn: &Drawn, seed: u64) -> Mac<LongCable> {
     let timing = Timing::new(drawn.rate);
     let taps = taps(drawn);
     let listeners: Vec<Listener> = taps.iter().map(|tap| tap.0).collect();
-    let limit = backlog::limit(QueueLimit::Frames(1_000_000), drawn.rate);
     let cable = LongCable::new(drawn.length.propagation(drawn.velocity), timing);
-    Mac::new(cable, timing, limit, stations(drawn, &taps, "lan", seed).unwrap(), Audience::new(&listeners))
+    Mac::new(cable, timing, stations(drawn, &taps, "lan", seed).unwrap(), Audience::new(&listeners))
 }
 
 #[test]
@@ -200,5 +199,5 @@ fn what_cannot_work_is_refused_with_what_to_do() {
         target: Span::from_milliseconds(5),
         interval: Span::from_milliseconds(100),
     });
-    assert!(new(&Drawn { queue, ..cable(10, 500) }, 0).contains("tail-drop"));
+    assert!(new(&Drawn { queue, contention: Contention::Ideal, ..cable(10, 500) }, 0).contains("tail-drop"));
 }
