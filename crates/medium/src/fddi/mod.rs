@@ -36,7 +36,7 @@ use btu_units::{Bytes, Span, Time};
 use crate::account::Account;
 use crate::audience::Listener;
 use crate::frame::Frame;
-use crate::ring::{Access, Ring, Route, bits_at};
+use crate::ring::{Access, Ring, Route, bits_at, stations_of};
 use crate::segment::{Meter, Passage, Segment, Tap};
 use timers::Timers;
 
@@ -50,16 +50,16 @@ const LONGEST_BITS: u64 = 4 * (9000 + 12);
 pub struct Fddi(Ring<TimedToken>);
 
 impl Fddi {
-    /// The ring with `listeners` on it, in this order. Nothing on it is left to chance, so `name` and `seed` do not
-    /// matter.
-    pub fn new(ring: &btu_network::Fddi, listeners: &[Listener], _name: &str, _seed: u64) -> Self {
+    /// The ring with `listeners` on it, in this order; the chance in its queues comes from `name` and `seed`.
+    pub fn new(ring: &btu_network::Fddi, listeners: &[Listener], name: &str, seed: u64) -> Self {
         let token = bits_at(TOKEN_BITS, ring.rate);
-        let stations = listeners.len() as u64;
-        let latency = (ring.length.propagation(ring.velocity) + ring.station_latency * stations).max(token);
+        let latency =
+            (ring.length.propagation(ring.velocity) + ring.station_latency * listeners.len() as u64).max(token);
         let target = ring.target_rotation.max(latency + token + bits_at(LONGEST_BITS, ring.rate));
         let route = Route::new(listeners.len(), latency);
+        let stations = stations_of(&ring.queue, ring.rate, listeners, name, seed);
         let timed = TimedToken { timers: Timers::new(&route, target), token, until: Time::ZERO };
-        Self(Ring::new(timed, route, ring.rate, &ring.queue, listeners))
+        Self(Ring::new(timed, route, ring.rate, stations, listeners))
     }
 }
 

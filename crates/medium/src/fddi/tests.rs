@@ -147,8 +147,8 @@ fn the_meter_counts_the_tokens_bits_as_overhead() {
 
 proptest! {
     #[test]
-    fn polls_change_nothing(script in script(4, 300_000), kilometres in 0u64..300, limit in 1u32..6) {
-        let drawn = Drawn { queue: queue(limit), target_rotation: Span::from_milliseconds(2), ..drawn(kilometres) };
+    fn polls_change_nothing(script in script(4, 300_000), kilometres in 0u64..300, queue in discipline()) {
+        let drawn = Drawn { queue, target_rotation: Span::from_milliseconds(2), ..drawn(kilometres) };
         laziness_changes_nothing(|| Box::new(Fddi::new(&drawn, &stations_and_a_bridge(), "ring", 1)), &script)?;
     }
 }

@@ -26,12 +26,24 @@ use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 use crate::account::{Account, Cause};
 use crate::audience::{Audience, Listener};
 use crate::frame::Frame;
-use crate::limit::Limit;
+use crate::queue::Queue;
 use crate::segment::{Meter, Passage, Tap};
 use exit::Exit;
 use ready::Ready;
 pub(crate) use route::{Route, bits_at};
-use station::Station;
+pub(crate) use station::Station;
+
+/// A station for each listener, with queues of `discipline` whose chance comes from `name` and `seed`.
+pub(crate) fn stations_of(
+    discipline: &Discipline,
+    rate: BitRate,
+    listeners: &[Listener],
+    name: &str,
+    seed: u64,
+) -> Vec<Station> {
+    let queue = |place| Queue::new(discipline, rate, &format!("{name}/{place}"), seed);
+    (0..listeners.len()).map(|place| Station::new(queue(place))).collect()
+}
 
 /// Octets of the check sequence, which [`Frame::length`] leaves out.
 const CHECK_SEQUENCE: Bytes = Bytes::new(4);
@@ -73,7 +85,6 @@ pub(crate) struct Ring<A> {
     access: A,
     route: Route,
     serializer: Serializer,
-    limit: Limit,
     stations: Vec<Station>,
     ready: Ready,
     waiting: u64,
@@ -98,13 +109,12 @@ struct Work {
 
 impl<A: Access> Ring<A> {
     /// A ring of `rate` with a station for each listener on the route, in this order; the token starts at the first.
-    pub(crate) fn new(access: A, route: Route, rate: BitRate, queue: &Discipline, listeners: &[Listener]) -> Self {
+    pub(crate) fn new(access: A, route: Route, rate: BitRate, stations: Vec<Station>, listeners: &[Listener]) -> Self {
         Self {
             access,
             route,
             serializer: Serializer::new(rate),
-            limit: station::limit_of(queue, rate),
-            stations: listeners.iter().map(|_| Station::default()).collect(),
+            stations,
             ready: Ready::new(listeners.len()),
             waiting: 0,
             token: Token::Free { passed: 0, start: Time::ZERO },
@@ -123,13 +133,9 @@ impl<A: Access> Ring<A> {
             self.exit.drop(frame, Cause::TooLong);
             return;
         }
-        match self.stations[tap.index()].enqueue(frame, &self.limit) {
-            Ok(()) => {
-                self.waiting += 1;
-                self.ready.insert(tap.0);
-            }
-            Err(frame) => self.exit.drop(frame, Cause::QueueFull),
-        }
+        let waited = self.stations[tap.index()].len();
+        self.stations[tap.index()].enqueue(frame, now);
+        self.settle(tap.0, waited);
     }
 
     pub(crate) fn poll(&mut self, now: Time) -> Passage {
@@ -222,16 +228,27 @@ impl<A: Access> Ring<A> {
     /// The station's next frame if it may begin now.
     fn next_frame(&mut self, station: u32, now: Time) -> Option<Frame> {
         let queue = &mut self.stations[station as usize];
-        let frame = queue.take()?;
-        if !self.access.begins(frame.length() + A::AROUND, now) {
+        let waited = queue.len();
+        let mut next = queue.take(now);
+        if let Some(frame) = next.take_if(|frame| !self.access.begins(frame.length() + A::AROUND, now)) {
             queue.keep(frame);
-            return None;
         }
-        self.waiting -= 1;
+        self.settle(station, waited);
+        next
+    }
+
+    /// Enters what has changed at a station where `waited` frames were before.
+    fn settle(&mut self, station: u32, waited: usize) {
+        let queue = &mut self.stations[station as usize];
+        while let Some((frame, cause)) = queue.dropped() {
+            self.exit.drop(frame, cause);
+        }
+        self.waiting = self.waiting + queue.len() as u64 - waited as u64;
         if queue.is_empty() {
             self.ready.remove(station);
+        } else if waited == 0 {
+            self.ready.insert(station);
         }
-        Some(frame)
     }
 
     /// Sends a frame round the ring and answers when its last bit leaves the station. Each listener has it when that

@@ -1,61 +1,43 @@
 //! A station on a ring: the queue before its transmitter.
 
-use std::collections::VecDeque;
+use btu_units::Time;
 
-use btu_network::{Discipline, QueueLimit};
-use btu_units::{BitRate, Bytes};
-
+use crate::account::Cause;
 use crate::frame::Frame;
-use crate::limit::Limit;
-
-/// How much fits into each station's queue.
-pub(crate) fn limit_of(discipline: &Discipline, rate: BitRate) -> Limit {
-    let limit = match discipline {
-        Discipline::TailDrop { limit } => limit,
-        Discipline::Red(red) => &red.limit,
-        Discipline::Codel(codel) => &codel.limit,
-        Discipline::FqCodel(fair) => &fair.codel.limit,
-    };
-    match *limit {
-        QueueLimit::Suited => Limit::for_rate(rate),
-        QueueLimit::Frames(frames) => Limit::frames(frames as usize),
-        QueueLimit::Bytes(bytes) => Limit::bytes(bytes),
-    }
-}
+use crate::queue::Queue;
 
 /// Frames of one station that wait for the token.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Station {
-    /// The frame in the transmitter: it was next when the time to hold the token did not last for it. It is not in the
-    /// queue any more, so a discipline that chooses only when a frame leaves needs no way to look ahead.
+    /// The frame in the transmitter: it was next when the time to hold the token did not last for it. It has left the
+    /// queue, because a queue may choose only when a frame leaves.
     head: Option<Frame>,
-    queue: VecDeque<Frame>,
-    bytes: Bytes,
+    queue: Queue,
 }
 
 impl Station {
-    /// Queues a frame if there is room.
-    pub(crate) fn enqueue(&mut self, frame: Frame, limit: &Limit) -> Result<(), Frame> {
-        if !limit.admits(self.queue.len(), self.bytes, frame.length()) {
-            return Err(frame);
-        }
-        self.bytes += frame.length();
-        self.queue.push_back(frame);
-        Ok(())
+    pub(crate) fn new(queue: Queue) -> Self {
+        Self { head: None, queue }
+    }
+
+    /// Queues a frame, or drops one.
+    pub(crate) fn enqueue(&mut self, frame: Frame, now: Time) {
+        self.queue.enqueue(frame, now);
     }
 
     /// The next frame to be sent.
-    pub(crate) fn take(&mut self) -> Option<Frame> {
-        self.head.take().or_else(|| {
-            let frame = self.queue.pop_front()?;
-            self.bytes = self.bytes - frame.length();
-            Some(frame)
-        })
+    pub(crate) fn take(&mut self, now: Time) -> Option<Frame> {
+        self.head.take().or_else(|| self.queue.dequeue(now))
     }
 
     /// Keeps a frame that could not be sent yet as the next one.
     pub(crate) fn keep(&mut self, frame: Frame) {
         self.head = Some(frame);
+    }
+
+    /// The next frame that its queue dropped.
+    pub(crate) fn dropped(&mut self) -> Option<(Frame, Cause)> {
+        self.queue.dropped()
     }
 
     /// Frames that wait.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use btu_network::{Discipline, QueueLimit};
-use btu_units::{Bytes, Time};
+use btu_network::{Codel, Discipline, QueueLimit};
+use btu_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -34,6 +34,16 @@ pub(crate) fn at(nanoseconds: u64) -> Time {
 /// Three stations and a bridge.
 pub(crate) fn stations_and_a_bridge() -> Vec<Listener> {
     stations(3).into_iter().chain([Listener::Bridge]).collect()
+}
+
+/// Short queues of two kinds: one drops what comes, the other what leaves.
+pub(crate) fn discipline() -> impl Strategy<Value = Discipline> {
+    let codel = |frames| Codel {
+        limit: QueueLimit::Frames(frames),
+        target: Span::from_microseconds(500),
+        interval: Span::from_milliseconds(2),
+    };
+    prop_oneof![(1u32..6).prop_map(queue), (3u32..20).prop_map(move |frames| Discipline::Codel(codel(frames)))]
 }
 
 /// A frame that a station hands over at a time.

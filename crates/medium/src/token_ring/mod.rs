@@ -34,7 +34,7 @@ use btu_units::{BitRate, Bytes, Span, Time};
 use crate::account::Account;
 use crate::audience::Listener;
 use crate::frame::Frame;
-use crate::ring::{Access, Ring, Route, bits_at};
+use crate::ring::{Access, Ring, Route, bits_at, stations_of};
 use crate::segment::{Meter, Passage, Segment, Tap};
 
 /// The token's bits.
@@ -45,9 +45,8 @@ const TOKEN_BITS: u64 = 24;
 pub struct TokenRing(Ring<Turn>);
 
 impl TokenRing {
-    /// The ring with `listeners` on it, in this order. Nothing on it is left to chance, so `name` and `seed` do not
-    /// matter.
-    pub fn new(ring: &btu_network::TokenRing, listeners: &[Listener], _name: &str, _seed: u64) -> Self {
+    /// The ring with `listeners` on it, in this order; the chance in its queues comes from `name` and `seed`.
+    pub fn new(ring: &btu_network::TokenRing, listeners: &[Listener], name: &str, seed: u64) -> Self {
         let latency = latency_of(ring, listeners.len() as u64);
         let turn = Turn {
             service: ring.service,
@@ -57,7 +56,8 @@ impl TokenRing {
             left: 0,
         };
         let route = Route::new(listeners.len(), latency);
-        Self(Ring::new(turn, route, ring.rate, &ring.queue, listeners))
+        let stations = stations_of(&ring.queue, ring.rate, listeners, name, seed);
+        Self(Ring::new(turn, route, ring.rate, stations, listeners))
     }
 }
 

@@ -248,10 +248,10 @@ proptest! {
         ],
         early_release: bool,
         latency in 1u64..200_000,
-        limit in 1u32..6,
+        queue in discipline(),
     ) {
         let rate = BitRate::from_megabits_per_second(16);
-        let drawn = Drawn { early_release, queue: queue(limit), ..drawn(rate, Some(latency), service) };
+        let drawn = Drawn { early_release, queue, ..drawn(rate, Some(latency), service) };
         laziness_changes_nothing(|| Box::new(TokenRing::new(&drawn, &stations_and_a_bridge(), "ring", 1)), &script)?;
     }
 }
