@@ -7,7 +7,9 @@
 use std::io::{self, stdin};
 use std::os::fd::AsFd;
 use std::process::{Child, ExitCode};
+use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
@@ -26,6 +28,9 @@ const HELD: [Signal; 3] = [Signal::SIGCHLD, Signal::SIGTSTP, Signal::SIGTTOU];
 
 /// What asks a process to end.
 const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+
+/// Time between two looks at something else that may end the wait.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// This process's signals, which are waited for from now on instead of acting by themselves.
 #[derive(Debug)]
@@ -61,6 +66,25 @@ impl Signals {
                 return Ok(signal);
             }
         }
+    }
+
+    /// The same while something `lasts`; nothing where it ended first.
+    ///
+    /// # Errors
+    /// The signals cannot be read.
+    pub fn await_request_while(&self, lasts: impl Fn() -> bool) -> io::Result<Option<Signal>> {
+        while lasts() {
+            let mut watched = [PollFd::new(self.queue.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut watched, PollTimeout::try_from(LOOK_EVERY).unwrap_or(PollTimeout::ZERO)) {
+                Ok(0) | Err(nix::Error::EINTR) => continue,
+                other => other?,
+            };
+            let signal = self.next()?.0;
+            if ENDING.contains(&signal) {
+                return Ok(Some(signal));
+            }
+        }
+        Ok(None)
     }
 
     /// Stands for `command` until it ends. Its starter must be the calling thread.

@@ -80,14 +80,22 @@ fn furnish(station: &str) {
     }
 }
 
+/// Starts a command that is killed when the thread that starts it ends.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub fn spawn_tied(command: &mut Command) -> io::Result<Child> {
+    die_with_starter(command);
+    command.spawn()
+}
+
 fn start(command: &[OsString]) -> io::Result<Child> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command"));
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    die_with_starter(&mut command);
-    command.spawn()
+    spawn_tied(&mut command)
 }
 
 fn refused(station: &str, error: &io::Error) -> TestbedError {
