@@ -19,7 +19,7 @@ pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
 pub use library::{library, library_text, library_trace};
 pub use link::{Bridge, Change, End, Link, Way};
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
-pub use read::{Files, Place, Problem, ReadError, Reader};
+pub use read::{Files, Place, Problem, ReadError, Reader, fuzz_read};
 pub use segment::{Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing};
 pub use station::{Attachment, Station};
 pub use traffic::{Arrivals, Flow, Sizes, Target};

@@ -104,6 +104,9 @@ impl<'a> Fields<'a> {
     pub(super) fn finish(self) {
         let asked = self.asked.into_inner();
         for entry in self.table.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
+            if self.problems.full() {
+                return;
+            }
             let spot =
                 Spot { at: entry.key_at.clone(), path: format!("{}{}", prefix(&self.spot.path), clip(&entry.key)) };
             let meant = suggestion(&entry.key, asked.iter().copied());

@@ -12,6 +12,7 @@ mod cable;
 mod expand;
 mod fields;
 mod flows;
+mod fuzz;
 mod limits;
 mod line;
 mod links;
@@ -29,6 +30,7 @@ mod tree;
 
 use toml::de::DeTable;
 
+pub use fuzz::fuzz_read;
 pub use problem::{Place, Problem, ReadError};
 pub use trace::Files;
 
@@ -106,15 +108,7 @@ impl<'a> Reader<'a> {
             );
             return Drawing::default();
         }
-        let (parsed, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            let spot = Spot { at: At::File(error.span().unwrap_or(0..0)), path: String::new() };
-            problems.note(&spot, format!("this is not TOML: {}", error.message().replace('\n', ", ")));
-        }
-        if !problems.none() {
-            return Drawing::default();
-        }
-        let mut table = tree::of_file(parsed.get_ref());
+        let Some(mut table) = syntax(text, problems) else { return Drawing::default() };
         for (number, (key, value)) in self.settings.iter().enumerate() {
             setting::apply(&mut table, number, key, value, problems);
         }
@@ -145,4 +139,19 @@ impl<'a> Reader<'a> {
         names::check(stem, &Spot { at: At::File(0..0), path: String::new() }, &problems);
         if problems.none() { stem.to_owned() } else { "network".to_owned() }
     }
+}
+
+/// The file's tree, if it is TOML.
+fn syntax(text: &str, problems: &Problems) -> Option<tree::Table> {
+    let error = match DeTable::parse(text) {
+        Ok(parsed) => return Some(tree::of_file(parsed.get_ref())),
+        Err(error) => error,
+    };
+    // With recovery, 300 KiB of nothing but errors took the parser seconds: only for files of a human's size.
+    let errors = if text.len() <= 16 * 1024 { DeTable::parse_recoverable(text).1 } else { vec![error] };
+    for error in errors {
+        let spot = Spot { at: At::File(error.span().unwrap_or(0..0)), path: String::new() };
+        problems.note(&spot, format!("this is not TOML: {}", error.message().replace('\n', ", ")));
+    }
+    None
 }

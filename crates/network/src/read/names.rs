@@ -81,9 +81,10 @@ impl Names {
                 let (is, wanted) = (members.kind.word(), or(kinds));
                 problems.note(&reference.spot, format!("`{}` is a {is}; {wanted} is wanted", clip(&reference.name)));
             }
-            None if self.broken.contains(&name) => {}
+            None if self.broken.contains(&name) || problems.full() => {}
             None => {
-                let known = self.taken.iter().filter(|(_, members)| kinds.contains(&members.kind));
+                // Among very many names the nearest is not worth the search.
+                let known = self.taken.iter().filter(|(_, members)| kinds.contains(&members.kind)).take(1_000);
                 let meant = suggestion(&name, known.map(|(name, _)| name.as_str()));
                 problems
                     .note(&reference.spot, format!("there is no {} `{}`{meant}", bare(kinds), clip(&reference.name)));

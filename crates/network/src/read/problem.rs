@@ -32,6 +32,11 @@ impl Problems {
         }
     }
 
+    /// Whether so much is wrong that nothing more is kept.
+    pub(super) fn full(&self) -> bool {
+        self.found.borrow().len() >= MOST
+    }
+
     /// Whether nothing is wrong yet.
     pub(super) fn none(&self) -> bool {
         self.found.borrow().is_empty()
