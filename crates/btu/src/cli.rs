@@ -1,5 +1,7 @@
 //! What may be written on the command line.
 
+mod net;
+
 use std::path::PathBuf;
 
 use btu_control::coordinator::ExternalFtp;
@@ -7,11 +9,13 @@ use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use net::{Check, Net};
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    the run failed; its stored cells are kept
-  2    the command line makes no sense
+  2    the command line or a network file makes no sense
   3    this machine cannot do what was asked (namespaces, disk, directories); nothing was started
   130  stopped by Ctrl-C; the run can be resumed
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
@@ -44,6 +48,9 @@ pub(crate) enum Command {
     /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
     #[command(after_help = RATE_EXAMPLES)]
     Rate(Box<Rate>),
+    /// Network files: check them, and raise the networks they draw
+    #[command(subcommand)]
+    Net(Net),
     /// List the stored runs
     #[command(after_help = "Examples:\n  btu runs\n  btu runs --json")]
     Runs(Runs),

@@ -1,0 +1,38 @@
+//! `btu net`: what may be written after it.
+
+use clap::{Args, Subcommand};
+
+use crate::files;
+
+/// Network files, and networks raised from them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Net {
+    /// Read network files and say what they draw, or everything that is wrong with them
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
+    /// List the networks of the library
+    List,
+    /// Print a network file of the library, to start one of your own from
+    #[command(after_help = "Example:\n  btu net show home-bloated > home.toml")]
+    Show {
+        /// Its name; `btu net list` lists them
+        name: String,
+    },
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  btu net check lab.toml
+  btu net check laboratory-1995 --json            a network of the library, as JSON
+  btu net check lab.toml --set traffic.background.load='60 %'";
+
+/// `btu net check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Network files or names of the library; - reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Value to put in the place of a file's, such as traffic.background.load='60 %'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
+    pub(crate) settings: Vec<(String, String)>,
+}

@@ -1,0 +1,135 @@
+//! Network files: from a word on the command line to a drawing.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use btu_network::{Drawing, ReadError, Reader, library, library_text, library_trace};
+
+use crate::exit::Refusal;
+
+/// The most that is read of any file; the reader has its own, smaller limit for a network file.
+const MOST: u64 = 64 << 20;
+
+/// A network file's text and where it came from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// What errors call it.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Where the files lie that it names; the library has its own.
+    directory: Option<PathBuf>,
+}
+
+/// The network that `what` names, a file or one of the library, with these settings made.
+pub(crate) fn network(what: &str, settings: &[(String, String)]) -> anyhow::Result<Drawing> {
+    let source = source(what)?;
+    source.read(settings).map_err(|error| Refusal::Usage(error.to_string()).into())
+}
+
+/// What `what` names: a file, `-` for standard input, or a network of the library. A file with a library's name goes
+/// by `./name`.
+pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
+    if what == "-" {
+        let text = bounded(std::io::stdin().lock()).map_err(|error| unreadable("standard input", &error))?;
+        return Ok(Source { name: "stdin".to_owned(), text, directory: Some(PathBuf::from(".")) });
+    }
+    if let Some(text) = library_text(what) {
+        return Ok(Source { name: what.to_owned(), text: text.to_owned(), directory: None });
+    }
+    let path = Path::new(what);
+    let text = File::open(path).and_then(bounded).map_err(|error| {
+        let plain = !what.contains(['/', '.']);
+        if plain && error.kind() == std::io::ErrorKind::NotFound {
+            no_such_network(what)
+        } else {
+            unreadable(what, &error)
+        }
+    })?;
+    let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    Ok(Source { name: what.to_owned(), text, directory: Some(directory) })
+}
+
+impl Source {
+    /// The drawing, or everything that is wrong with the file.
+    pub(crate) fn read(&self, settings: &[(String, String)]) -> Result<Drawing, ReadError> {
+        let files = |name: &str| self.file(name);
+        let reader = Reader::new(&self.name).files(&files);
+        settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value)).read(&self.text)
+    }
+
+    /// A file that the network file names: beside it, else the library's of that name.
+    fn file(&self, name: &str) -> Result<String, String> {
+        let Some(directory) = &self.directory else { return library_trace(name) };
+        let path = directory.join(name);
+        match File::open(&path).and_then(bounded) {
+            Ok(text) => Ok(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                library_trace(name).map_err(|_| format!("there is no file {}", path.display()))
+            }
+            Err(error) => Err(format!("{}: {error}", path.display())),
+        }
+    }
+}
+
+/// `KEY=VALUE`, as `--set` takes it.
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` sets nothing: write KEY=VALUE, for example traffic.background.load='30 %'"))?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn bounded(input: impl Read) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    input.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        return Err(std::io::Error::other("it is too large"));
+    }
+    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
+}
+
+fn unreadable(what: &str, error: &std::io::Error) -> Refusal {
+    Refusal::Usage(format!("reading {what}: {error}"))
+}
+
+fn no_such_network(what: &str) -> Refusal {
+    let names = library().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    Refusal::Usage(format!("there is no file and no library network `{what}`; the library has {names}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_network_goes_by_its_name() {
+        let drawing = network("laboratory-1995", &[]).unwrap();
+        assert_eq!(drawing.name, "laboratory-1995");
+    }
+
+    #[test]
+    fn settings_are_keys_and_values() {
+        assert_eq!(setting("a.b = 10 Mb/s"), Ok(("a.b".to_owned(), "10 Mb/s".to_owned())));
+        assert_eq!(setting("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(setting("a.b").is_err());
+    }
+
+    #[test]
+    fn a_missing_network_is_answered_with_the_library() {
+        assert!(network("no-such-network", &[]).unwrap_err().to_string().contains("laboratory-1995"));
+        assert!(network("./none.toml", &[]).unwrap_err().to_string().contains("reading ./none.toml"));
+    }
+
+    #[test]
+    fn a_trace_lies_beside_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("radio.toml");
+        let text = "[stations.a]\n[stations.b]\n[links.radio]\nbetween = [\"a\", \"b\"]\ntrace = \"radio.trace\"\n";
+        std::fs::write(&path, text).unwrap();
+        let missing = network(path.to_str().unwrap(), &[]).unwrap_err().to_string();
+        assert!(missing.contains("there is no file") && missing.contains("radio.trace"), "{missing}");
+        std::fs::write(directory.path().join("radio.trace"), "1\n2\n3\n").unwrap();
+        assert_eq!(network(path.to_str().unwrap(), &[]).unwrap().links.len(), 1);
+    }
+}
