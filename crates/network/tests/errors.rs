@@ -297,7 +297,7 @@ fn too_much_is_refused_before_it_is_made() {
     // 90,000 senders in each of 30 flows.
     let mut text = "[segments.x]\nmedium = \"fddi\"\n[stations.a]\nsegment = \"x\"\ncount = 90000\n".to_owned();
     for number in 0..30 {
-        text += &format!("[traffic.t{number}]\nfrom = \"a\"\nto = \"next\"\nsaturated = true\n");
+        text.extend(["[traffic.t", &number.to_string(), "]\nfrom = \"a\"\nto = \"next\"\nsaturated = true\n"]);
     }
     assert!(refusal(&text).contains("more than 2000000 entries"));
 }

@@ -105,7 +105,7 @@ fn synthetic(seed: u64, [start, least, most, step]: [i64; 4]) -> String {
         bits += rate;
         while bits >= 1504 * 8 {
             bits -= 1504 * 8;
-            text += &format!("{millisecond}\n");
+            text.extend([&millisecond.to_string(), "\n"]);
         }
     }
     text
