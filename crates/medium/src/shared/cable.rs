@@ -61,6 +61,11 @@ pub(super) trait Cable {
     /// What a station with a frame to send hears at `at`.
     fn sense(&mut self, spot: Spot, at: Time) -> Sense;
 
+    /// `at`, or a later time before which the station would defer anyway: spares it a question.
+    fn not_before(&self, _spot: Spot, at: Time) -> Time {
+        at
+    }
+
     /// Lets a station start at `at` what takes `carrier` if nobody disturbs it.
     fn transmit(&mut self, spot: Spot, at: Time, carrier: Span);
 

@@ -156,7 +156,7 @@ impl<C: Cable> Mac<C> {
             _ => {}
         }
         let wait = self.timing.slot * station.dice.slots(station.collisions);
-        self.attempts.push(Reverse((over.end + wait, over.tap)));
+        self.try_at(over.tap, over.end + wait);
     }
 
     fn carry(&mut self, over: Over) {
@@ -186,9 +186,15 @@ impl<C: Cable> Mac<C> {
         let station = &mut self.stations[tap.index()];
         station.frame = station.queue.dequeue(now);
         if station.frame.is_some() {
-            self.attempts.push(Reverse((now, tap)));
+            self.try_at(tap, now);
         }
         self.clear_drops(tap);
+    }
+
+    /// Lets a station look at `at` whether it may start.
+    fn try_at(&mut self, tap: Tap, at: Time) {
+        let at = self.cable.not_before(self.spot(tap), at);
+        self.attempts.push(Reverse((at, tap)));
     }
 
     /// Tells what a station's queue has dropped.

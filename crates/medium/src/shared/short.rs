@@ -101,13 +101,18 @@ impl ShortCable {
 
 impl Cable for ShortCable {
     fn sense(&mut self, spot: Spot, at: Time) -> Sense {
-        let (place, now) = (signed(spot.place.nanoseconds()), signed(at.nanoseconds()));
-        let free = self.silence.since(place) + signed(self.timing.gap.nanoseconds());
-        if now < free {
-            return Sense::Until(Time::from_nanoseconds(free.unsigned_abs()));
+        let free = self.not_before(spot, at);
+        if at < free {
+            return Sense::Until(free);
         }
+        let (place, now) = (signed(spot.place.nanoseconds()), signed(at.nanoseconds()));
         let (_, left, right) = self.neighbours(spot.place);
         if self.first_arrival(place, left, right) < now { Sense::Busy } else { Sense::Clear }
+    }
+
+    fn not_before(&self, spot: Spot, at: Time) -> Time {
+        let free = self.silence.since(signed(spot.place.nanoseconds())) + signed(self.timing.gap.nanoseconds());
+        at.max(Time::from_nanoseconds(free.max(0).unsigned_abs()))
     }
 
     fn transmit(&mut self, spot: Spot, at: Time, carrier: Span) {

@@ -23,7 +23,7 @@ prop_compose! {
     fn any_cable()(
         rate in prop::sample::select(vec![3_000_000, 10_000_000, 100_000_000, 7_654_321u64]),
         bits_long in 0u64..=250,
-        limit in 1u32..8,
+        queue in any_queue(),
         ideal in prop::bool::weighted(0.2),
     ) -> Drawn {
         let metres = bits_long as f64 / rate as f64 * 0.77 * 299_792_458.0;
@@ -32,9 +32,22 @@ prop_compose! {
             length: Length::from_millimetres((metres * 1e3) as u64),
             velocity: 0.77,
             contention: if ideal { Contention::Ideal } else { Contention::Standard },
-            queue: Discipline::TailDrop { limit: QueueLimit::Frames(limit) },
+            queue: if ideal { Discipline::TailDrop { limit: QueueLimit::Frames(3) } } else { queue },
         }
     }
+}
+
+/// Queues that drop at their tail, and one that drops at its head when frames have waited.
+fn any_queue() -> impl Strategy<Value = Discipline> {
+    (1u32..8, any::<bool>()).prop_map(|(frames, codel)| {
+        let limit = QueueLimit::Frames(frames);
+        let (target, interval) = (Span::from_microseconds(500), Span::from_milliseconds(2));
+        if codel {
+            Discipline::Codel(btu_network::Codel { limit, target, interval })
+        } else {
+            Discipline::TailDrop { limit }
+        }
+    })
 }
 
 prop_compose! {
