@@ -25,6 +25,7 @@
 //!
 //! [`Frame::length`]: crate::Frame::length
 
+mod history;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -58,7 +59,7 @@ impl Fddi {
         let target = ring.target_rotation.max(latency + token + bits_at(LONGEST_BITS, ring.rate));
         let route = Route::new(listeners.len(), latency);
         let stations = stations_of(&ring.queue, ring.rate, listeners, name, seed);
-        let timed = TimedToken { timers: Timers::new(&route, target), token, until: Time::ZERO };
+        let timed = TimedToken { timers: Timers::new(route, target), token, until: Time::ZERO, start: Time::ZERO };
         Self(Ring::new(timed, route, ring.rate, stations, listeners))
     }
 }
@@ -71,6 +72,8 @@ struct TimedToken {
     token: Span,
     /// When the holding time of the station that has the token is over.
     until: Time,
+    /// The start from which the time of its passage follows.
+    start: Time,
 }
 
 impl Access for TimedToken {
@@ -81,13 +84,13 @@ impl Access for TimedToken {
         size.count() <= LONGEST_BITS / 8
     }
 
-    fn pass(&mut self, route: &Route, start: Time, passages: Range<u64>) {
-        self.timers.pass(route, start, passages);
+    fn pass(&mut self, start: Time, passages: Range<u64>) {
+        self.timers.pass(start, passages);
     }
 
-    fn keeps(&mut self, station: u32, _: usize, now: Time) -> bool {
-        let until = self.timers.token(station, now);
-        self.until = until.unwrap_or(now);
+    fn keeps(&mut self, passage: u64, start: Time, _: usize, now: Time) -> bool {
+        let until = self.timers.token(passage, start);
+        (self.start, self.until) = (start, until.unwrap_or(now));
         until.is_some()
     }
 
@@ -97,6 +100,10 @@ impl Access for TimedToken {
 
     fn leaves(&self, _: Time, ended: Time) -> Time {
         ended + self.token
+    }
+
+    fn left(&mut self, passage: u64, start: Time) {
+        self.timers.freed(passage, self.start, start);
     }
 }
 

@@ -57,16 +57,20 @@ pub(crate) trait Access {
     fn carries(&self, size: Bytes) -> bool;
 
     /// The token passed these stations, which had nothing to send; passage `p` was at `start + route.at(p)`.
-    fn pass(&mut self, route: &Route, start: Time, passages: Range<u64>);
+    fn pass(&mut self, start: Time, passages: Range<u64>);
 
-    /// Whether `station`, which has `waiting` frames, may keep the token that reaches it at `now`.
-    fn keeps(&mut self, station: u32, waiting: usize, now: Time) -> bool;
+    /// Whether the station of `passage`, which has `waiting` frames, may keep the token that reaches it at `now`, that is
+    /// `start + route.at(passage)`.
+    fn keeps(&mut self, passage: u64, start: Time, waiting: usize, now: Time) -> bool;
 
     /// Whether the station that has the token may begin a frame that occupies `size` now. What is allowed is done.
     fn begins(&mut self, size: Bytes, now: Time) -> bool;
 
     /// When the token leaves a station whose last frame began at `began` and ended at `ended`.
     fn leaves(&self, began: Time, ended: Time) -> Time;
+
+    /// The token that was kept in `passage` has left: passages after it follow from `start`.
+    fn left(&mut self, passage: u64, start: Time);
 }
 
 /// Where the token is.
@@ -202,9 +206,9 @@ impl<A: Access> Ring<A> {
     /// The token reaches a station that has a frame.
     fn stop(&mut self, passed: u64, start: Time, now: Time) {
         let Some(passage) = self.next_stop(passed) else { return };
-        self.access.pass(&self.route, start, passed + 1..passage);
+        self.access.pass(start, passed + 1..passage);
         let station = self.route.station(passage);
-        self.token = if self.access.keeps(station, self.stations[station as usize].len(), now) {
+        self.token = if self.access.keeps(passage, start, self.stations[station as usize].len(), now) {
             Token::Held { passage, began: now, until: now }
         } else {
             Token::Free { passed: passage, start }
@@ -221,7 +225,9 @@ impl<A: Access> Ring<A> {
             let left = self.access.leaves(began, now);
             self.work.busy += left.since(now);
             // The start of a walk that leaves this station now, in this passage.
-            Token::Free { passed: passage, start: Time::ZERO + left.since(Time::ZERO + self.route.at(passage)) }
+            let start = Time::ZERO + left.since(Time::ZERO + self.route.at(passage));
+            self.access.left(passage, start);
+            Token::Free { passed: passage, start }
         };
     }
 
@@ -275,7 +281,7 @@ impl<A: Access> Ring<A> {
     fn walk(&mut self, now: Time) {
         if let Token::Free { passed, start } = &mut self.token {
             let last = self.route.last_by(now.since(*start)).max(*passed);
-            self.access.pass(&self.route, *start, *passed + 1..last + 1);
+            self.access.pass(*start, *passed + 1..last + 1);
             *passed = last;
         }
     }

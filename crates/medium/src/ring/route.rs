@@ -22,6 +22,11 @@ impl Route {
         Self { stations: (stations as u64).clamp(1, 1 << 24), latency: latency.nanoseconds().clamp(1, LONGEST) }
     }
 
+    /// The time a bit takes to go round.
+    pub(crate) fn lap(&self) -> Span {
+        Span::from_nanoseconds(self.latency)
+    }
+
     pub(crate) fn stations(&self) -> u64 {
         self.stations
     }

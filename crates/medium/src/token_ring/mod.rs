@@ -94,9 +94,9 @@ impl Access for Turn {
         }
     }
 
-    fn pass(&mut self, _: &Route, _: Time, _: Range<u64>) {}
+    fn pass(&mut self, _: Time, _: Range<u64>) {}
 
-    fn keeps(&mut self, _: u32, waiting: usize, now: Time) -> bool {
+    fn keeps(&mut self, _: u64, _: Time, waiting: usize, now: Time) -> bool {
         self.came = now;
         self.left = if self.service == Service::One { 1 } else { waiting };
         true
@@ -117,6 +117,8 @@ impl Access for Turn {
     fn leaves(&self, began: Time, ended: Time) -> Time {
         ended.max(began + self.comes_back_after)
     }
+
+    fn left(&mut self, _: u64, _: Time) {}
 }
 
 impl Turn {
