@@ -8,6 +8,7 @@ mod direction;
 mod drawing;
 mod library;
 mod link;
+mod load;
 mod queue;
 mod read;
 mod segment;
@@ -18,6 +19,7 @@ pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, T
 pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
 pub use library::{library, library_text, library_trace};
 pub use link::{Bridge, Change, End, Link, Way};
+pub use load::Offered;
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 pub use read::{Files, Place, Problem, ReadError, Reader, fuzz_read};
 pub use segment::{Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing};
