@@ -4,6 +4,7 @@
 
 pub mod capture;
 pub mod house;
+pub mod netem;
 pub mod offload;
 pub mod port;
 pub mod wire;

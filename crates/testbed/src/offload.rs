@@ -10,11 +10,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// One switch: (what users call it, command that sets, command that reads), from linux/ethtool.h.
 type Switch = (&'static str, u32, u32);
 
+const GRO: Switch = ("gro", 0x2c, 0x2b);
+
 /// In the order of switching off: segmentation needs scatter-gather, which needs transmit checksums.
 const SWITCHES: [Switch; 6] = [
     ("tso", 0x1f, 0x1e),
     ("gso", 0x24, 0x23),
-    ("gro", 0x2c, 0x2b),
+    GRO,
     ("sg", 0x19, 0x18),
     ("tx-csum", 0x17, 0x16),
     ("rx-csum", 0x15, 0x14),
@@ -33,6 +35,38 @@ pub fn set_offloads(interface: &str, on: bool) -> io::Result<()> {
         SWITCHES.iter().rev().try_for_each(|switch| device.try_switch_on(switch))
     } else {
         SWITCHES.iter().try_for_each(|switch| device.switch_off(switch))
+    }
+}
+
+/// Merging of received packets (GRO) on an interface is off as long as this lives, in the network namespace of the thread
+/// that switched it off.
+#[derive(Debug)]
+pub(crate) struct ReceiveOffload {
+    socket: OwnedFd,
+    name: String,
+    was_on: bool,
+}
+
+impl ReceiveOffload {
+    /// Switches it off. An interface that cannot is taken to have none.
+    pub(crate) fn switch_off(interface: &str) -> io::Result<Self> {
+        let device = Device::open(interface)?;
+        let was_on = device.call(GRO.2, 0).unwrap_or(0) != 0;
+        if was_on {
+            device.switch_off(&GRO)?;
+        }
+        Ok(Self { socket: device.socket, name: interface.to_owned(), was_on })
+    }
+}
+
+impl Drop for ReceiveOffload {
+    fn drop(&mut self) {
+        if self.was_on
+            && let Ok(socket) = self.socket.try_clone()
+        {
+            // The interface may be gone.
+            let _ = Device { socket, name: &self.name }.try_switch_on(&GRO);
+        }
     }
 }
 

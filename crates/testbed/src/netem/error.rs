@@ -1,0 +1,114 @@
+//! What can go wrong with kernel netem, each with what to do next.
+
+use std::io;
+
+use super::talk::error_number;
+
+/// Why an interface could not be impaired by the kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum NetemError {
+    /// The kernel lacks a part; it is a module that may not be installed or not loadable.
+    #[error(
+        "this kernel has no {part}: {source}; load its module (`modprobe {module}`) or install a kernel that has it \
+         (Debian: linux-image-amd64 or linux-image-cloud-amd64), or let btu's own wire carry the frames"
+    )]
+    Missing {
+        /// The part, as users call it.
+        part: &'static str,
+        /// The module it comes in.
+        module: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The direction asks for what the kernel's queueing disciplines cannot do.
+    #[error("kernel netem cannot do {what}; {instead}")]
+    Unsupported {
+        /// What was asked.
+        what: String,
+        /// What to ask instead.
+        instead: &'static str,
+    },
+    /// There is no such interface.
+    #[error("interface {name}: {source}; `ip link` lists the interfaces of this network namespace")]
+    Interface {
+        /// Its name.
+        name: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Something else already looks at what comes in, or an earlier run left its device behind.
+    #[error(
+        "interface {interface} is taken: {what} is there already; if nothing uses it any more, remove it with \
+         `{remedy}`"
+    )]
+    Taken {
+        /// The interface.
+        interface: String,
+        /// What is there.
+        what: String,
+        /// The command that removes it.
+        remedy: String,
+    },
+    /// The kernel refused.
+    #[error("cannot {operation}: {source}; it takes CAP_NET_ADMIN over the network namespace (root has it)")]
+    Refused {
+        /// What was tried, and on what.
+        operation: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The kernel said no for another reason.
+    #[error("cannot {operation}: {source}")]
+    Kernel {
+        /// What was tried, and on what.
+        operation: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// A part of the kernel that may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) name: &'static str,
+    pub(super) module: &'static str,
+}
+
+impl NetemError {
+    /// An error of something that needs `part`.
+    pub(super) fn with(part: Part, operation: impl Into<String>, source: io::Error) -> Self {
+        match error_number(&source) {
+            // "Unknown device type" is EOPNOTSUPP, an unknown discipline, classifier or action ENOENT.
+            Some(libc::ENOENT | libc::EOPNOTSUPP) => Self::Missing { part: part.name, module: part.module, source },
+            _ => Self::of(operation, source),
+        }
+    }
+
+    /// An error of something that every kernel can do.
+    pub(super) fn of(operation: impl Into<String>, source: io::Error) -> Self {
+        let operation = operation.into();
+        match error_number(&source) {
+            Some(libc::EPERM | libc::EACCES) => Self::Refused { operation, source },
+            _ => Self::Kernel { operation, source },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NETEM: Part = Part { name: "netem", module: "sch_netem" };
+
+    #[test]
+    fn a_missing_module_is_named() {
+        let error = NetemError::with(NETEM, "add netem", io::Error::from_raw_os_error(libc::ENOENT));
+        assert!(error.to_string().contains("modprobe sch_netem"), "{error}");
+    }
+
+    #[test]
+    fn a_refusal_says_which_right_is_needed() {
+        let error = NetemError::with(NETEM, "add netem", io::Error::from_raw_os_error(libc::EPERM));
+        assert!(error.to_string().contains("CAP_NET_ADMIN"), "{error}");
+    }
+}

@@ -1,0 +1,198 @@
+//! The impairments of one direction of a line, done by the kernel: netem on an IFB device.
+//!
+//! [`apply`] takes what comes in at an interface, sends it through a device of its own (`btu-ifb` and the interface's
+//! number), and lets it go on from there as if it had just come in. Nothing runs in user space, so this is what real
+//! hosts can be impaired with; no `tc` is needed. What the kernel cannot do as the network file means it, is an error;
+//! where it does it a little otherwise, [`Direction`]'s part is told in `docs/netem.md`.
+//!
+//! The rules live in the kernel and outlive a process that is killed: [`clear`] removes what one has left behind.
+
+mod attributes;
+mod books;
+mod delays;
+mod error;
+mod kernel;
+mod probe;
+mod qdisc;
+mod red;
+mod sizes;
+mod talk;
+mod tree;
+
+use std::io;
+
+use btu_network::Direction;
+use nix::net::if_::if_nametoindex;
+
+pub use books::Books;
+pub use error::NetemError;
+pub use probe::{Support, probe};
+
+use crate::offload::ReceiveOffload;
+use kernel::{add_ifb, add_ingress, delete_ingress, delete_link, disciplines, ifb_error, ingress_error, is_ingress};
+use talk::{Talk, error_number};
+use tree::Tree;
+
+/// Handles of the first chain; a chain of another shape gets the other number, and so on in turns.
+const HANDLES: [u16; 2] = [0x10, 0x20];
+
+/// Impairs all that comes in at `interface`, in the network namespace of the calling thread, until the guard is dropped.
+/// Needs `CAP_NET_ADMIN` over that namespace.
+///
+/// Merging of received packets (GRO) is switched off meanwhile, so that a frame is a frame. `seed` makes the random
+/// numbers repeatable on kernels that can be seeded ([`Support::seeded`]).
+///
+/// # Errors
+/// There is no such interface, something else handles what comes in there, the kernel lacks a part or cannot do what is
+/// asked, or the caller may not. Nothing is left behind then.
+pub fn apply(interface: &str, direction: &Direction, seed: u64) -> Result<Guard, NetemError> {
+    let tree = Tree::of(direction, seed)?;
+    let index = index_of(interface)?;
+    let mut talk = Talk::here().map_err(|error| NetemError::of("open a netlink socket", error))?;
+    let receive_offload =
+        ReceiveOffload::switch_off(interface).map_err(|error| NetemError::of("switch gro off", error))?;
+    let device = add_device(&mut talk, interface, index)?;
+    // From here on the guard takes back what was done.
+    let mut guard = Guard {
+        talk,
+        interface: interface.to_owned(),
+        index,
+        device,
+        redirects: false,
+        base: HANDLES[0],
+        tree,
+        seed,
+        _receive_offload: receive_offload,
+    };
+    guard.raise()?;
+    Ok(guard)
+}
+
+/// Removes what a killed process has left of [`apply`] at `interface`; says whether there was anything.
+///
+/// # Errors
+/// There is no such interface, or the caller may not.
+pub fn clear(interface: &str) -> Result<bool, NetemError> {
+    let index = index_of(interface)?;
+    let name = device_name(index);
+    let Ok(device) = if_nametoindex(name.as_str()) else {
+        return Ok(false);
+    };
+    let mut talk = Talk::here().map_err(|error| NetemError::of("open a netlink socket", error))?;
+    let removed = remove(&mut talk, index, device, true);
+    removed.map_err(|error| NetemError::of(format!("remove the device {name}"), error))?;
+    Ok(true)
+}
+
+/// An impaired interface; dropping it removes the impairment, and frames that are under way with it.
+#[derive(Debug)]
+pub struct Guard {
+    talk: Talk,
+    interface: String,
+    index: u32,
+    device: u32,
+    redirects: bool,
+    base: u16,
+    tree: Tree,
+    seed: u64,
+    _receive_offload: ReceiveOffload,
+}
+
+impl Guard {
+    /// The interface that is impaired.
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// Impairs otherwise from now on. Frames under way keep the times they were given, as long as the new direction needs
+    /// the same chain of queueing disciplines; rate, delay, loss and damage always do. For another kind of queue, duplicates,
+    /// or reordering with ordered jitter the chain is replaced, and what is under way is dropped.
+    ///
+    /// # Errors
+    /// The kernel lacks a part, or cannot do what is asked; what was before goes on.
+    pub fn change(&mut self, direction: &Direction) -> Result<(), NetemError> {
+        let tree = Tree::of(direction, self.seed)?;
+        let base =
+            if self.tree.has_shape_of(&tree) { self.base } else { HANDLES[usize::from(self.base == HANDLES[0])] };
+        kernel::put(&mut self.talk, self.device, base, &tree)?;
+        (self.base, self.tree) = (base, tree);
+        Ok(())
+    }
+
+    /// What became of the frames; after a change to another chain, since then.
+    ///
+    /// # Errors
+    /// The kernel does not answer, for example because somebody removed the device.
+    pub fn books(&mut self) -> Result<Books, NetemError> {
+        let of = |talk: &mut Talk, index| {
+            disciplines(talk, index).map_err(|error| NetemError::of("read the kernel's counters", error))
+        };
+        let interface = of(&mut self.talk, self.index)?;
+        let device = of(&mut self.talk, self.device)?;
+        Ok(Books::read(&interface, &device, self.base, &self.tree))
+    }
+
+    fn raise(&mut self) -> Result<(), NetemError> {
+        kernel::up(&mut self.talk, self.device)
+            .map_err(|error| NetemError::of(format!("set the device {} up", device_name(self.index)), error))?;
+        kernel::put(&mut self.talk, self.device, self.base, &self.tree)?;
+        match add_ingress(&mut self.talk, self.index) {
+            Err(error) if error_number(&error) == Some(libc::EEXIST) => {
+                let what = "another ingress or clsact queueing discipline".to_owned();
+                let remedy = format!("tc qdisc del dev {} ingress", self.interface);
+                return Err(NetemError::Taken { interface: self.interface.clone(), what, remedy });
+            }
+            other => other.map_err(|error| ingress_error(&self.interface, error))?,
+        }
+        self.redirects = true;
+        kernel::redirect(&mut self.talk, self.index, self.device)
+    }
+
+    /// The attributes of the chain's disciplines, as the kernel has them.
+    fn options(&mut self) -> io::Result<Vec<Vec<u8>>> {
+        const TCA_OPTIONS: u16 = 2;
+        let listed = disciplines(&mut self.talk, self.device)?;
+        let options = listed.iter().filter_map(|listed| attributes::find(&listed.attributes, TCA_OPTIONS));
+        Ok(options.map(<[u8]>::to_vec).collect())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // What is gone already, with its namespace or by somebody's hand, need not be removed.
+        let _ = remove(&mut self.talk, self.index, self.device, self.redirects);
+    }
+}
+
+fn remove(talk: &mut Talk, interface: u32, device: u32, redirects: bool) -> io::Result<()> {
+    if redirects && disciplines(talk, interface)?.iter().any(is_ingress) {
+        delete_ingress(talk, interface)?;
+    }
+    delete_link(talk, device)
+}
+
+fn add_device(talk: &mut Talk, interface: &str, index: u32) -> Result<u32, NetemError> {
+    let name = device_name(index);
+    match add_ifb(talk, &name) {
+        Err(error) if error_number(&error) == Some(libc::EEXIST) => {
+            let remedy = format!("ip link del {name}; tc qdisc del dev {interface} ingress");
+            return Err(NetemError::Taken {
+                interface: interface.to_owned(),
+                what: format!("the device {name}"),
+                remedy,
+            });
+        }
+        other => other.map_err(|error| ifb_error(&name, error))?,
+    }
+    index_of(&name)
+}
+
+/// At most 15 characters: the kernel's numbers have up to 8 digits in practice, and a longer name is refused.
+fn device_name(interface: u32) -> String {
+    format!("btu-ifb{interface}")
+}
+
+fn index_of(interface: &str) -> Result<u32, NetemError> {
+    if_nametoindex(interface)
+        .map_err(|error| NetemError::Interface { name: interface.to_owned(), source: error.into() })
+}

@@ -1,0 +1,295 @@
+//! The queueing disciplines used here, in the kernel's own form.
+//!
+//! Source: `include/uapi/linux/pkt_sched.h`, and `net/sched/sch_netem.c`, `sch_tbf.c`, `sch_fifo.c`, `sch_red.c`, `sch_codel.c`,
+//! `sch_fq_codel.c` for what the numbers mean. Options that are not sent keep their old value when a discipline is changed,
+//! so every option is always sent.
+
+use btu_units::{Probability, Span};
+
+use super::attributes::Attributes;
+use super::delays::DelayTable;
+use super::error::Part;
+use super::red::Red;
+
+/// A queueing discipline with its options.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Qdisc {
+    Netem(Netem),
+    Tbf(Tbf),
+    /// First in, first out, so many frames.
+    Frames(u32),
+    /// First in, first out, so many octets.
+    Octets(u32),
+    Red(Red),
+    Codel(Codel),
+    FqCodel(FqCodel),
+}
+
+impl Qdisc {
+    /// Its name in the kernel.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Netem(_) => "netem",
+            Self::Tbf(_) => "tbf",
+            Self::Frames(_) => "pfifo",
+            Self::Octets(_) => "bfifo",
+            Self::Red(_) => "red",
+            Self::Codel(_) => "codel",
+            Self::FqCodel(_) => "fq_codel",
+        }
+    }
+
+    /// The part of the kernel that it is.
+    pub(super) fn part(&self) -> Part {
+        let module = match self {
+            Self::Netem(_) => "sch_netem",
+            Self::Tbf(_) => "sch_tbf",
+            Self::Frames(_) | Self::Octets(_) => "sch_fifo",
+            Self::Red(_) => "sch_red",
+            Self::Codel(_) => "sch_codel",
+            Self::FqCodel(_) => "sch_fq_codel",
+        };
+        Part { name: self.kind(), module }
+    }
+
+    /// What goes into `TCA_OPTIONS`.
+    pub(super) fn options(&self) -> Attributes {
+        match self {
+            Self::Netem(netem) => netem.options(),
+            Self::Tbf(tbf) => tbf.options(),
+            // struct tc_fifo_qopt
+            Self::Frames(limit) | Self::Octets(limit) => Attributes::after(&limit.to_ne_bytes()),
+            Self::Red(red) => red.options(),
+            Self::Codel(codel) => codel.options(),
+            Self::FqCodel(fair) => fair.options(),
+        }
+    }
+}
+
+/// Losses as netem draws them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Losses {
+    /// Each by itself.
+    Random(Probability),
+    /// Two states; the letters of `struct tc_netem_gemodel`.
+    GilbertElliott { p: Probability, r: Probability, bad: Probability, good: Probability },
+}
+
+/// netem. What it does to a frame, in its own order: duplicate, lose, corrupt, drop when full, delay, transmit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Netem {
+    /// Most frames held, those under way included.
+    pub(super) limit: u32,
+    pub(super) delay: Span,
+    /// Random delay on top.
+    pub(super) table: Option<DelayTable>,
+    pub(super) losses: Losses,
+    pub(super) duplicate: Probability,
+    pub(super) corrupt: Probability,
+    /// Octets per second, 0 for no limit. With a rate frames keep their order.
+    pub(super) octets_per_second: u64,
+    /// Seed of its random numbers (Linux 6.6 on; older kernels do not look at it).
+    pub(super) seed: u64,
+}
+
+impl Netem {
+    /// A rate that takes no time and keeps frames in order: 2^64 octets per second round to 0 ns for any frame.
+    pub(super) const ORDERLY: u64 = u64::MAX;
+
+    /// One that does nothing.
+    pub(super) fn idle(limit: u32, seed: u64) -> Self {
+        let never = Probability::NEVER;
+        Self {
+            limit,
+            delay: Span::ZERO,
+            table: None,
+            losses: Losses::Random(never),
+            duplicate: never,
+            corrupt: never,
+            octets_per_second: 0,
+            seed,
+        }
+    }
+
+    fn options(&self) -> Attributes {
+        const DELAY_DIST: u16 = 2;
+        const REORDER: u16 = 3;
+        const CORRUPT: u16 = 4;
+        const LOSS: u16 = 5;
+        const RATE: u16 = 6;
+        const RATE64: u16 = 8;
+        const LATENCY64: u16 = 10;
+        const JITTER64: u16 = 11;
+        const PRNG_SEED: u16 = 14;
+        let spread = self.table.as_ref().map_or(0, |table| i64::from(table.unit));
+        let (loss, model) = self.loss();
+        // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter; times come below, in nanoseconds.
+        let head = [0, self.limit, loss, 0, odds(self.duplicate), 0].map(u32::to_ne_bytes).concat();
+        // struct tc_netem_rate: rate, packet overhead, cell size, cell overhead; sizes come from the size table.
+        let rate = u32::try_from(self.octets_per_second).unwrap_or(u32::MAX);
+        let mut list = Attributes::after(&head)
+            .with(REORDER, &[0; 8])
+            .with(CORRUPT, &[odds(self.corrupt), 0].map(u32::to_ne_bytes).concat())
+            .with(RATE, &[rate, 0, 0, 0].map(u32::to_ne_bytes).concat())
+            .with(LATENCY64, &self.delay.nanoseconds().to_ne_bytes())
+            .with(JITTER64, &spread.to_ne_bytes())
+            .with(PRNG_SEED, &self.seed.to_ne_bytes());
+        if rate == u32::MAX {
+            list = list.with(RATE64, &self.octets_per_second.to_ne_bytes());
+        }
+        if let Some(model) = model {
+            list = list.with_nested(LOSS, &model);
+        }
+        match &self.table {
+            Some(table) => list.with(DELAY_DIST, &table.bytes()),
+            None => list,
+        }
+    }
+
+    /// The share of independent losses, or else the model.
+    fn loss(&self) -> (u32, Option<Attributes>) {
+        const GILBERT_ELLIOTT: u16 = 2;
+        match self.losses {
+            Losses::Random(share) => (odds(share), None),
+            Losses::GilbertElliott { p, r, bad, good } => {
+                // struct tc_netem_gemodel: p, r, h, k1. The kernel loses in the bad state what is drawn above h.
+                let model = [fraction(p), fraction(r), u32::MAX - fraction(bad), fraction(good)];
+                (0, Some(Attributes::new().with(GILBERT_ELLIOTT, &model.map(u32::to_ne_bytes).concat())))
+            }
+        }
+    }
+}
+
+/// A share as netem compares it: the event happens when a number of 32 random bits is not above it, and never when it
+/// is 0. So one less than the share of 2^32, and at least 1 where it may happen.
+fn odds(share: Probability) -> u32 {
+    let scaled = share.share() * 2f64.powi(32);
+    if scaled == 0.0 { 0 } else { (scaled.round() - 1.0).max(1.0) as u32 }
+}
+
+/// A share as the loss models compare it: the event happens when 32 random bits are below it.
+fn fraction(share: Probability) -> u32 {
+    (share.share() * 2f64.powi(32)).round() as u32
+}
+
+/// Token bucket filter: the transmitter before a queue with a discipline of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tbf {
+    pub(super) octets_per_second: u64,
+    /// The bucket: the longest frame it ever lets pass.
+    pub(super) burst: u32,
+}
+
+impl Tbf {
+    fn options(self) -> Attributes {
+        const PARMS: u16 = 1;
+        const RATE64: u16 = 4;
+        const BURST: u16 = 6;
+        const LINKLAYER_ETHERNET: u8 = 1;
+        let rate = u32::try_from(self.octets_per_second).unwrap_or(u32::MAX);
+        // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate.
+        let spec = [&[0, LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0][..], &rate.to_ne_bytes()].concat();
+        // struct tc_tbf_qopt: rate, peak rate, limit, buffer, mtu. The limit is the child's.
+        let list = Attributes::after(&[]).with(PARMS, &[&spec[..], &[0; 12 + 12]].concat()).with_u32(BURST, self.burst);
+        if rate == u32::MAX { list.with(RATE64, &self.octets_per_second.to_ne_bytes()) } else { list }
+    }
+}
+
+/// Controlled delay (RFC 8289), without marking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Codel {
+    pub(super) target: Span,
+    pub(super) interval: Span,
+    /// Most frames held.
+    pub(super) limit: u32,
+}
+
+impl Codel {
+    /// `TCA_CODEL_*` and `TCA_FQ_CODEL_*` begin alike: target and interval in microseconds, limit in frames.
+    fn options(self) -> Attributes {
+        let [target, interval] =
+            [self.target, self.interval].map(|time| u32::try_from(time.nanoseconds() / 1000).unwrap_or(u32::MAX));
+        let (target, interval) = (target.max(1), interval.max(1));
+        Attributes::new().with_u32(1, target).with_u32(2, self.limit).with_u32(3, interval).with_u32(4, 0)
+    }
+}
+
+/// Flow queueing with controlled delay (RFC 8290), without marking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FqCodel {
+    pub(super) codel: Codel,
+    pub(super) queues: u32,
+    pub(super) quantum: u32,
+}
+
+impl FqCodel {
+    fn options(self) -> Attributes {
+        // TCA_FQ_CODEL_FLOWS cannot be changed later; that is refused by the kernel.
+        self.codel.options().with_u32(5, self.queues).with_u32(6, self.quantum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attributes::find;
+    use super::*;
+
+    fn share(share: f64) -> Probability {
+        Probability::new(share).unwrap()
+    }
+
+    #[test]
+    fn netem_looks_as_the_kernels_header_says() {
+        let netem = Netem {
+            delay: Span::from_milliseconds(1),
+            losses: Losses::Random(share(0.5)),
+            corrupt: share(1.0),
+            octets_per_second: 12_500_000,
+            ..Netem::idle(1000, 7)
+        };
+        let hex: String = netem.options().bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let expected = [
+            // latency, limit, loss, gap, duplicate, jitter
+            "00000000e8030000ffffff7f000000000000000000000000",
+            // TCA_NETEM_REORDER, struct tc_netem_reorder
+            "0c0003000000000000000000",
+            // TCA_NETEM_CORRUPT, struct tc_netem_corrupt
+            "0c000400ffffffff00000000",
+            // TCA_NETEM_RATE, struct tc_netem_rate
+            "1400060020bcbe00000000000000000000000000",
+            // TCA_NETEM_LATENCY64, TCA_NETEM_JITTER64
+            "0c000a0040420f0000000000",
+            "0c000b000000000000000000",
+            // TCA_NETEM_PRNG_SEED
+            "0c000e000700000000000000",
+        ];
+        if cfg!(target_endian = "little") {
+            assert_eq!(hex, expected.concat());
+        }
+    }
+
+    #[test]
+    fn gilbert_elliott_inverts_only_the_bad_state() {
+        let losses = Losses::GilbertElliott { p: share(0.25), r: share(0.5), bad: share(1.0), good: share(0.0) };
+        let options = Netem { losses, ..Netem::idle(1, 0) }.options();
+        let model = find(find(&options.bytes()[24..], 5).unwrap(), 2).unwrap();
+        assert_eq!(model, [1u32 << 30, 1 << 31, 0, 0].map(u32::to_ne_bytes).concat());
+    }
+
+    #[test]
+    fn shares_are_those_of_32_random_bits() {
+        assert_eq!([0.0, 1e-12, 0.25, 1.0].map(|of| odds(share(of))), [0, 1, (1 << 30) - 1, u32::MAX]);
+        assert_eq!([0.0, 0.25, 1.0].map(|of| fraction(share(of))), [0, 1 << 30, u32::MAX]);
+    }
+
+    #[test]
+    fn a_token_bucket_looks_as_the_kernels_header_says() {
+        let options = Tbf { octets_per_second: 1_250_000, burst: 1538 }.options();
+        let parms = find(options.bytes(), 1).unwrap();
+        assert_eq!(parms.len(), 36, "struct tc_tbf_qopt");
+        assert_eq!(parms[8..12], 1_250_000u32.to_ne_bytes());
+        assert_eq!(find(options.bytes(), 6).unwrap(), 1538u32.to_ne_bytes());
+        let fast = Tbf { octets_per_second: 5_000_000_000, burst: 1538 }.options();
+        assert_eq!(find(fast.bytes(), 4).unwrap(), 5_000_000_000u64.to_ne_bytes());
+    }
+}

@@ -1,0 +1,378 @@
+//! From a direction of a line to a chain of queueing disciplines.
+//!
+//! A [`Direction`] is: queue and transmitter, then propagation with jitter, loss, corruption, reordering. Two chains come
+//! near it.
+//!
+//! * **Tail drop in frames**: three netems, each the child of the one before. The first only delays; the second is
+//!   nothing but queue and transmitter; the third adds jitter, losses and damage. A fourth holds frames back where jitter
+//!   must keep the order all the same. A constant delay before a queue gives every frame the same times as one behind it,
+//!   and it must stand before: since Linux 6.13 (and its stable siblings) netem's limit counts what its children hold too.
+//!   For the same reason the limit is raised by what jitter and reordering hold on a busy line of full frames.
+//! * **Everything else** (octets, RED, `CoDel`, `FQ-CoDel`, and duplicates, which newer kernels refuse beside a second netem):
+//!   one netem for propagation and impairments first, and as its child a token bucket before the queue. Deviations: lost
+//!   frames take no time on the line and duplicates take twice theirs; jitter comes before the queue; a frame after a pause
+//!   leaves up to one full frame's time early, because a bucket fills while nothing is sent.
+
+use btu_medium::Limit;
+use btu_network::{Direction, Discipline, Loss, QueueLimit, Rate, Reordering};
+use btu_units::{BitRate, Bytes, Probability, Span};
+
+use super::attributes::Attributes;
+use super::delays::DelayTable;
+use super::error::NetemError;
+use super::qdisc::{Codel, FqCodel, Losses, Netem, Qdisc, Tbf};
+use super::red::Red;
+use super::sizes;
+
+/// A frame with 1500 octets of payload, as a driver sees it.
+const FULL_FRAME: u64 = 1514;
+/// More than any delay here holds: the limit of a netem that is no queue, where what comes in is not bounded by a rate.
+const NO_QUEUE: u32 = 1_000_000;
+
+/// What a discipline of a chain is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Queue and transmitter: what it drops found no room.
+    Queue,
+    /// Propagation: what it drops is lost.
+    Propagation,
+}
+
+/// A chain of disciplines, each the only child of the one before, and the sizes that they count.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tree {
+    pub(super) sizes: Option<Attributes>,
+    pub(super) chain: Vec<(Role, Qdisc)>,
+}
+
+impl Tree {
+    /// The chain for a direction; the random numbers of its parts come from `seed`.
+    pub(super) fn of(direction: &Direction, seed: u64) -> Result<Self, NetemError> {
+        let line = Line::of(direction)?;
+        let way = Propagation::of(direction, &line)?;
+        let in_order =
+            matches!(direction.queue, Discipline::TailDrop { limit: QueueLimit::Suited | QueueLimit::Frames(_) });
+        let chain = if in_order && direction.duplicate == Probability::NEVER {
+            behind_a_delay(direction, &line, way, seed)
+        } else {
+            before_a_token_bucket(direction, &line, way, seed)?
+        };
+        Ok(Self { sizes: sizes::table(direction), chain })
+    }
+
+    /// Whether the one can become the other by changing options.
+    pub(super) fn has_shape_of(&self, other: &Self) -> bool {
+        let shape = |tree: &Self| tree.chain.iter().map(|(role, qdisc)| (*role, qdisc.kind())).collect::<Vec<_>>();
+        shape(self) == shape(other) && self.sizes.is_some() == other.sizes.is_some()
+    }
+}
+
+/// A fixed rate in the kernel's terms.
+struct Line {
+    rate: BitRate,
+    octets_per_second: u64,
+    /// Octets that the longest frame occupies.
+    longest: u32,
+    /// Octets that a full frame occupies.
+    full: u64,
+    /// The end of a frame's time on the line, in which it has already arrived.
+    gap: Span,
+}
+
+impl Line {
+    fn of(direction: &Direction) -> Result<Self, NetemError> {
+        let rate = match &direction.rate {
+            Rate::Fixed(rate) => *rate,
+            Rate::Trace(_) => return unsupported("a rate that follows a trace", "let btu's own wire carry the frames"),
+        };
+        let framing = direction.framing;
+        let octets_per_second = sizes::octets_per_second(framing, rate.bits_per_second());
+        let longest = sizes::occupied(framing, sizes::longest(direction).count());
+        Ok(Self {
+            rate,
+            octets_per_second,
+            longest: u32::try_from(longest).unwrap_or(u32::MAX),
+            full: sizes::occupied(framing, FULL_FRAME),
+            gap: sizes::gap(framing, octets_per_second),
+        })
+    }
+
+    /// So many frames.
+    fn frames(&self, limit: QueueLimit) -> u32 {
+        let frames = match limit {
+            QueueLimit::Bytes(bytes) => (bytes.count() / FULL_FRAME).max(1) as usize,
+            limit => Limit::of(limit, self.rate).frames,
+        };
+        u32::try_from(frames).unwrap_or(NO_QUEUE)
+    }
+
+    /// So many octets as the line carries them: the kernel counts what the size table says, so each full frame's octets
+    /// take their framing along.
+    fn octets(&self, limit: QueueLimit) -> u32 {
+        let octets = match limit {
+            QueueLimit::Bytes(bytes) => self.framed(bytes),
+            limit => u64::from(self.frames(limit)) * self.full,
+        };
+        u32::try_from(octets).unwrap_or(u32::MAX)
+    }
+
+    fn framed(&self, bytes: Bytes) -> u64 {
+        (u128::from(bytes.count()) * u128::from(self.full) / u128::from(FULL_FRAME)) as u64
+    }
+
+    /// The queue behind a token bucket.
+    fn queue(&self, discipline: Discipline) -> Qdisc {
+        let codel = |codel: btu_network::Codel| Codel {
+            target: codel.target,
+            interval: codel.interval,
+            limit: self.frames(codel.limit),
+        };
+        match discipline {
+            Discipline::TailDrop { limit: limit @ QueueLimit::Bytes(_) } => Qdisc::Octets(self.octets(limit)),
+            Discipline::TailDrop { limit } => Qdisc::Frames(self.frames(limit)),
+            Discipline::Codel(asked) => Qdisc::Codel(codel(asked)),
+            Discipline::FqCodel(asked) => Qdisc::FqCodel(FqCodel {
+                codel: codel(asked.codel),
+                queues: asked.queues,
+                quantum: u32::try_from(asked.quantum.count()).unwrap_or(u32::MAX),
+            }),
+            Discipline::Red(asked) => {
+                let octets = |bytes| u32::try_from(self.framed(bytes)).unwrap_or(u32::MAX - 1);
+                Qdisc::Red(Red {
+                    limit: self.octets(asked.limit),
+                    minimum: octets(asked.minimum),
+                    maximum: octets(asked.maximum),
+                    probability: asked.probability.share(),
+                    weight: asked.weight,
+                    frame_us: self.time_of(1.0) * 1e6,
+                })
+            }
+        }
+    }
+
+    /// Seconds that so many full frames take.
+    fn time_of(&self, frames: f64) -> f64 {
+        frames * self.full as f64 / self.octets_per_second as f64
+    }
+}
+
+fn limit_of(discipline: Discipline) -> QueueLimit {
+    match discipline {
+        Discipline::TailDrop { limit } => limit,
+        Discipline::Red(red) => red.limit,
+        Discipline::Codel(codel) => codel.limit,
+        Discipline::FqCodel(fair) => fair.codel.limit,
+    }
+}
+
+/// Delay, queue and transmitter, impairments; all three always, so that each can be changed under way.
+fn behind_a_delay(direction: &Direction, line: &Line, way: Propagation, seed: u64) -> Vec<(Role, Qdisc)> {
+    let early = way.earliest.min(direction.delay);
+    let wait = direction.delay.saturating_sub(line.gap).saturating_sub(early);
+    let delay = Netem { delay: wait, ..Netem::idle(NO_QUEUE, other_seed(seed, 1)) };
+    // The frame in transmission is in netem, but not in the queue.
+    let limit = line.frames(limit_of(direction.queue)).saturating_add(1).saturating_add(way.held_frames(line, early));
+    let queue = Netem { octets_per_second: line.octets_per_second, ..Netem::idle(limit, other_seed(seed, 2)) };
+    let before = [(Role::Propagation, Qdisc::Netem(delay)), (Role::Queue, Qdisc::Netem(queue))];
+    before.into_iter().chain(way.stages(early, direction, seed)).collect()
+}
+
+/// Impairments, then a token bucket and its queue.
+fn before_a_token_bucket(
+    direction: &Direction,
+    line: &Line,
+    way: Propagation,
+    seed: u64,
+) -> Result<Vec<(Role, Qdisc)>, NetemError> {
+    let bucket = Tbf { octets_per_second: line.octets_per_second, burst: line.longest };
+    let queue = [Qdisc::Tbf(bucket), line.queue(direction.queue)].map(|qdisc| (Role::Queue, qdisc));
+    let chain: Vec<_> = way.stages(direction.delay, direction, seed).chain(queue).collect();
+    if direction.duplicate > Probability::NEVER && chain.len() > 3 {
+        return unsupported(
+            "jitter that keeps the order together with reordering and duplicates",
+            "leave one of them out, or let btu's own wire carry the frames",
+        );
+    }
+    Ok(chain)
+}
+
+/// Random delays of a direction.
+struct Propagation {
+    /// Jitter, and what is held back unless that is apart.
+    first: Option<DelayTable>,
+    /// What is held back after ordered jitter.
+    second: Option<DelayTable>,
+    keep_order: bool,
+    /// How much earlier than the mean jitter may let a frame be.
+    earliest: Span,
+    /// Frames that reordering holds, on average, on a busy line.
+    overtaken: f64,
+}
+
+impl Propagation {
+    fn of(direction: &Direction, line: &Line) -> Result<Self, NetemError> {
+        let jitter = direction.jitter.filter(|jitter| jitter.spread > Span::ZERO);
+        if jitter.is_some_and(|jitter| jitter.correlation > Probability::NEVER) {
+            // get_crandom correlates 32-bit numbers, but tabledist takes them modulo the table's size: nothing is left.
+            return unsupported(
+                "correlated jitter",
+                "set the correlation to 0, or let btu's own wire carry the frames",
+            );
+        }
+        let keep_order = jitter.is_some_and(|jitter| jitter.keep_order);
+        let reordering = direction.reorder;
+        let frames = f64::from(reordering.depth) + 0.5;
+        // As long as that many full frames take: on a busy line so many overtake.
+        let held =
+            (reordering.share > Probability::NEVER).then(|| (reordering, Span::from_seconds_f64(line.time_of(frames))));
+        let jittered = delays(jitter, None)?;
+        Ok(Self {
+            earliest: jittered.as_ref().map_or(Span::ZERO, DelayTable::earliest),
+            first: delays(jitter, held.filter(|_| !keep_order))?,
+            second: delays(None, held.filter(|_| keep_order))?,
+            keep_order,
+            overtaken: reordering.share.share() * frames,
+        })
+    }
+
+    /// Frames under way behind the transmitter, where each waits for `early` and the random part.
+    fn held_frames(&self, line: &Line, early: Span) -> u32 {
+        (early.seconds() / line.time_of(1.0) + self.overtaken).ceil() as u32
+    }
+
+    /// Everything but the held-back frames, after `delay`; and those, where they need a discipline of their own.
+    fn stages(self, delay: Span, direction: &Direction, seed: u64) -> impl Iterator<Item = (Role, Qdisc)> {
+        let impairments = Netem {
+            delay,
+            table: self.first,
+            losses: losses(direction.loss),
+            duplicate: direction.duplicate,
+            corrupt: direction.corrupt,
+            octets_per_second: if self.keep_order { Netem::ORDERLY } else { 0 },
+            ..Netem::idle(NO_QUEUE, other_seed(seed, 3))
+        };
+        let hold = |table| Netem { table: Some(table), ..Netem::idle(NO_QUEUE, other_seed(seed, 4)) };
+        let stages = std::iter::once(impairments).chain(self.second.map(hold));
+        stages.map(|netem| (Role::Propagation, Qdisc::Netem(netem)))
+    }
+}
+
+fn delays(
+    jitter: Option<btu_network::Jitter>,
+    held: Option<(Reordering, Span)>,
+) -> Result<Option<DelayTable>, NetemError> {
+    if jitter.is_none() && held.is_none() {
+        return Ok(None);
+    }
+    match DelayTable::new(jitter, held) {
+        None => unsupported("random delays of more than 8.5 s", "ask for less jitter, or reorder on a faster line"),
+        table => Ok(table),
+    }
+}
+
+fn losses(loss: Loss) -> Losses {
+    match loss {
+        Loss::None => Losses::Random(Probability::NEVER),
+        Loss::Random(share) => Losses::Random(share),
+        Loss::GilbertElliott { p, r, bad, good } => Losses::GilbertElliott { p, r, bad, good },
+    }
+}
+
+/// A seed for another part: Weyl's sequence with the golden ratio, as in `SplitMix64`.
+fn other_seed(seed: u64, part: u64) -> u64 {
+    seed.wrapping_add(part.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn unsupported<T>(what: &str, instead: &'static str) -> Result<T, NetemError> {
+    Err(NetemError::Unsupported { what: what.to_owned(), instead })
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_network::{Jitter, Shape, Trace};
+
+    use super::*;
+
+    const TEN: BitRate = BitRate::from_megabits_per_second(10);
+
+    fn line() -> Direction {
+        Direction::new(TEN, Span::from_milliseconds(1))
+    }
+
+    fn share(share: f64) -> Probability {
+        Probability::new(share).unwrap()
+    }
+
+    fn kinds(direction: &Direction) -> Vec<&'static str> {
+        Tree::of(direction, 1).unwrap().chain.iter().map(|(_, qdisc)| qdisc.kind()).collect()
+    }
+
+    fn jitter(correlation: f64, keep_order: bool) -> Option<Jitter> {
+        let spread = Span::from_milliseconds(1);
+        Some(Jitter { spread, shape: Shape::Normal, correlation: share(correlation), keep_order })
+    }
+
+    #[test]
+    fn a_constant_delay_stands_before_the_queue() {
+        let tree = Tree::of(&line(), 1).unwrap();
+        let [(Role::Propagation, Qdisc::Netem(way)), (Role::Queue, Qdisc::Netem(queue)), _] = &tree.chain[..] else {
+            panic!("{tree:?}");
+        };
+        assert_eq!((queue.octets_per_second, queue.limit, queue.delay), (1_250_000, 101, Span::ZERO));
+        // A frame has arrived before its gap is over, and netem counts the gap.
+        assert_eq!(way.delay, Span::from_nanoseconds(1_000_000 - 9600));
+        assert!(way.octets_per_second == 0 && way.limit >= NO_QUEUE && way.seed != queue.seed);
+    }
+
+    #[test]
+    fn losses_and_jitter_stand_behind_the_queue() {
+        let lossy = Direction { loss: Loss::Random(share(0.1)), jitter: jitter(0.0, false), ..line() };
+        let tree = Tree::of(&lossy, 1).unwrap();
+        let [_, (_, Qdisc::Netem(queue)), (Role::Propagation, Qdisc::Netem(way))] = &tree.chain[..] else {
+            panic!("{tree:?}");
+        };
+        assert_eq!(way.delay, Span::from_milliseconds(1), "all of the delay is needed for frames that come early");
+        assert_eq!(queue.limit, 102, "and one full frame is then under way");
+    }
+
+    #[test]
+    fn other_queues_stand_behind_a_token_bucket() {
+        let bytes = Discipline::TailDrop { limit: QueueLimit::Bytes(Bytes::new(151_400)) };
+        assert_eq!(kinds(&Direction { queue: bytes, ..line() }), ["netem", "tbf", "bfifo"]);
+        let tree = Tree::of(&Direction { queue: bytes, ..line() }, 1).unwrap();
+        assert_eq!(tree.chain[2].1, Qdisc::Octets(153_800), "a hundred full frames with their framing");
+        assert_eq!(kinds(&Direction { duplicate: share(0.1), ..line() }), ["netem", "tbf", "pfifo"]);
+    }
+
+    #[test]
+    fn overtaking_behind_ordered_jitter_needs_a_third() {
+        let reorder = Reordering { share: share(0.1), depth: 3 };
+        assert_eq!(kinds(&Direction { reorder, jitter: jitter(0.0, false), ..line() }), ["netem"; 3]);
+        let both = Direction { reorder, jitter: jitter(0.0, true), delay: Span::from_milliseconds(20), ..line() };
+        assert_eq!(kinds(&both), ["netem"; 4]);
+        assert!(Tree::of(&Direction { duplicate: share(0.1), ..both }, 1).is_err());
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_do_is_refused_by_name() {
+        let trace = Rate::Trace(Trace { opportunities_ms: vec![1] });
+        for (direction, word) in [
+            (Direction { rate: trace, ..line() }, "trace"),
+            (Direction { jitter: jitter(0.5, false), ..line() }, "correlated"),
+        ] {
+            let error = Tree::of(&direction, 1).unwrap_err().to_string();
+            assert!(error.contains(word) && error.contains("wire"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_numbers_keeps_the_shape() {
+        let shape = |direction: &Direction| Tree::of(direction, 1).unwrap();
+        let slower = Direction { rate: Rate::Fixed(BitRate::from_megabits_per_second(1)), ..line() };
+        assert!(shape(&line()).has_shape_of(&shape(&slower)));
+        let lossy = Direction { delay: Span::ZERO, loss: Loss::Random(share(0.1)), ..line() };
+        assert!(shape(&line()).has_shape_of(&shape(&lossy)));
+        let copied = Direction { duplicate: share(0.1), ..line() };
+        assert!(!shape(&line()).has_shape_of(&shape(&copied)));
+    }
+}
