@@ -53,8 +53,12 @@ impl Timers {
         if self.punctual {
             return Some(self.punctual_expiry(passage, start));
         }
-        let now = start + self.route.at(passage);
-        let expiry = &mut self.expiry[self.route.station(passage) as usize];
+        self.set(self.route.station(passage), start + self.route.at(passage))
+    }
+
+    /// Sets a timer that is written out.
+    fn set(&mut self, station: u32, now: Time) -> Option<Time> {
+        let expiry = &mut self.expiry[station as usize];
         if now < *expiry {
             return Some(std::mem::replace(expiry, now + self.target));
         }
@@ -86,16 +90,17 @@ impl Timers {
         if self.punctual || passages.is_empty() {
             return;
         }
-        let stations = self.route.stations();
-        for first in passages.start..passages.end.min(passages.start + stations) {
-            let last = first + (passages.end - 1 - first) / stations * stations;
-            let mut passage = first;
+        let (stations, lap, route) = (self.route.stations(), self.route.lap(), self.route);
+        let first_lap = passages.start..passages.end.min(passages.start + stations);
+        for (passage, (station, at)) in first_lap.clone().zip(route.walk(first_lap)) {
+            let laps = (passages.end - 1 - passage) / stations;
+            let mut passed = 0;
             // Once the token is in time it stays so, because without frames a lap is shorter than the target.
-            while self.token(passage, start).is_none() && passage < last {
-                passage += stations;
+            while self.set(station, start + at + lap * passed).is_none() && passed < laps {
+                passed += 1;
             }
-            if passage < last {
-                self.expiry[self.route.station(last) as usize] = start + self.route.at(last) + self.target;
+            if passed < laps {
+                self.expiry[station as usize] = start + at + lap * laps + self.target;
             }
         }
         self.punctual = passages.end > self.calm_from.saturating_add(2 * stations);

@@ -1,5 +1,7 @@
 //! Where the stations are on a ring, and when a token that nobody holds passes them.
 
+use std::ops::Range;
+
 use btu_units::{BitRate, Span};
 
 /// The longest latency a ring can have, about nine minutes, so that a product with the number of stations fits 64 bits.
@@ -57,6 +59,24 @@ impl Route {
         passage + steps
     }
 
+    /// Stations and times of a row of passages, without a division for each.
+    pub(crate) fn walk(&self, passages: Range<u64>) -> impl Iterator<Item = (u32, Span)> {
+        let Self { stations, latency } = *self;
+        let mut station = passages.start % stations;
+        let mut at = self.at(passages.start).nanoseconds();
+        // What rounding down has left of `at`, in units of 1 / stations.
+        let mut rest = station * latency % stations;
+        passages.map(move |_| {
+            let here = (station as u32, Span::from_nanoseconds(at));
+            station = if station + 1 == stations { 0 } else { station + 1 };
+            (at, rest) = (at + latency / stations, rest + latency % stations);
+            if rest >= stations {
+                (at, rest) = (at + 1, rest - stations);
+            }
+            here
+        })
+    }
+
     /// How long a bit takes from one station to another downstream of it; to itself no time.
     pub(crate) fn between(&self, from: u32, to: u32) -> Span {
         let (from, to) = (self.offset(u64::from(from)), self.offset(u64::from(to)));
@@ -109,6 +129,15 @@ mod tests {
             let (route, at) = (Route::new(stations, Span::from_nanoseconds(latency)), Span::from_nanoseconds(at));
             let passage = route.last_by(at);
             prop_assert!(route.at(passage) <= at && at < route.at(passage + 1));
+        }
+
+        /// Walking is the same as looking each passage up.
+        #[test]
+        fn walks_pass_where_they_should(stations in 1usize..50, latency in 1u64..1000, from in 0u64..200, count in 0u64..200) {
+            let route = Route::new(stations, Span::from_nanoseconds(latency));
+            let walk: Vec<_> = route.walk(from..from + count).collect();
+            let looked_up: Vec<_> = (from..from + count).map(|passage| (route.station(passage), route.at(passage))).collect();
+            prop_assert_eq!(walk, looked_up);
         }
     }
 }
