@@ -14,7 +14,7 @@
 //! takes 88 bits.
 //!
 //! **Who may send.** All traffic is asynchronous and of one priority; deviation: synchronous bandwidth, restricted tokens
-//! and priority thresholds are not modelled. See [`timers`] for the rule. A frame is begun while holding time is left, and
+//! and priority thresholds are not modelled. See the file `timers.rs` for the rule. A frame is begun while holding time is left, and
 //! ends even if it is over then (asynchronous overrun).
 //!
 //! **The ring's latency** is the fibre's propagation and each station's latency, divided evenly between the stations in the
