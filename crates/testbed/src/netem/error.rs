@@ -75,6 +75,11 @@ pub(super) struct Part {
 }
 
 impl NetemError {
+    /// What cannot be done, and what to do instead.
+    pub(super) fn unsupported(what: &str, instead: &'static str) -> Self {
+        Self::Unsupported { what: what.to_owned(), instead }
+    }
+
     /// An error of something that needs `part`.
     pub(super) fn with(part: Part, operation: impl Into<String>, source: io::Error) -> Self {
         match error_number(&source) {

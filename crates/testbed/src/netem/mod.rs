@@ -12,6 +12,7 @@ mod books;
 mod delays;
 mod error;
 mod kernel;
+mod line;
 mod probe;
 mod qdisc;
 mod red;

@@ -6,26 +6,23 @@
 //! * **Tail drop in frames**: three netems, each the child of the one before. The first only delays; the second is
 //!   nothing but queue and transmitter; the third adds jitter, losses and damage. A fourth holds frames back where jitter
 //!   must keep the order all the same. A constant delay before a queue gives every frame the same times as one behind it,
-//!   and it must stand before: since Linux 6.13 (and its stable siblings) netem's limit counts what its children hold too.
+//!   and it must stand before: in newer kernels (seen in 6.12.117) netem's limit counts what its children hold too.
 //!   For the same reason the limit is raised by what jitter and reordering hold on a busy line of full frames.
 //! * **Everything else** (octets, RED, `CoDel`, `FQ-CoDel`, and duplicates, which newer kernels refuse beside a second netem):
 //!   one netem for propagation and impairments first, and as its child a token bucket before the queue. Deviations: lost
 //!   frames take no time on the line and duplicates take twice theirs; jitter comes before the queue; a frame after a pause
 //!   leaves up to one full frame's time early, because a bucket fills while nothing is sent.
 
-use btu_medium::Limit;
-use btu_network::{Direction, Discipline, Loss, QueueLimit, Rate, Reordering};
-use btu_units::{BitRate, Bytes, Probability, Span};
+use btu_network::{Direction, Discipline, Loss, QueueLimit, Reordering};
+use btu_units::{Probability, Span};
 
 use super::attributes::Attributes;
 use super::delays::DelayTable;
 use super::error::NetemError;
-use super::qdisc::{Codel, FqCodel, Losses, Netem, Qdisc, Tbf};
-use super::red::Red;
+use super::line::Line;
+use super::qdisc::{Losses, Netem, Qdisc, Tbf};
 use super::sizes;
 
-/// A frame with 1500 octets of payload, as a driver sees it.
-const FULL_FRAME: u64 = 1514;
 /// More than any delay here holds: the limit of a netem that is no queue, where what comes in is not bounded by a rate.
 const NO_QUEUE: u32 = 1_000_000;
 
@@ -67,95 +64,6 @@ impl Tree {
     }
 }
 
-/// A fixed rate in the kernel's terms.
-struct Line {
-    rate: BitRate,
-    octets_per_second: u64,
-    /// Octets that the longest frame occupies.
-    longest: u32,
-    /// Octets that a full frame occupies.
-    full: u64,
-    /// The end of a frame's time on the line, in which it has already arrived.
-    gap: Span,
-}
-
-impl Line {
-    fn of(direction: &Direction) -> Result<Self, NetemError> {
-        let rate = match &direction.rate {
-            Rate::Fixed(rate) => *rate,
-            Rate::Trace(_) => return unsupported("a rate that follows a trace", "let btu's own wire carry the frames"),
-        };
-        let framing = direction.framing;
-        let octets_per_second = sizes::octets_per_second(framing, rate.bits_per_second());
-        let longest = sizes::occupied(framing, sizes::longest(direction).count());
-        Ok(Self {
-            rate,
-            octets_per_second,
-            longest: u32::try_from(longest).unwrap_or(u32::MAX),
-            full: sizes::occupied(framing, FULL_FRAME),
-            gap: sizes::gap(framing, octets_per_second),
-        })
-    }
-
-    /// So many frames.
-    fn frames(&self, limit: QueueLimit) -> u32 {
-        let frames = match limit {
-            QueueLimit::Bytes(bytes) => (bytes.count() / FULL_FRAME).max(1) as usize,
-            limit => Limit::of(limit, self.rate).frames,
-        };
-        u32::try_from(frames).unwrap_or(NO_QUEUE)
-    }
-
-    /// So many octets as the line carries them: the kernel counts what the size table says, so each full frame's octets
-    /// take their framing along.
-    fn octets(&self, limit: QueueLimit) -> u32 {
-        let octets = match limit {
-            QueueLimit::Bytes(bytes) => self.framed(bytes),
-            limit => u64::from(self.frames(limit)) * self.full,
-        };
-        u32::try_from(octets).unwrap_or(u32::MAX)
-    }
-
-    fn framed(&self, bytes: Bytes) -> u64 {
-        (u128::from(bytes.count()) * u128::from(self.full) / u128::from(FULL_FRAME)) as u64
-    }
-
-    /// The queue behind a token bucket.
-    fn queue(&self, discipline: Discipline) -> Qdisc {
-        let codel = |codel: btu_network::Codel| Codel {
-            target: codel.target,
-            interval: codel.interval,
-            limit: self.frames(codel.limit),
-        };
-        match discipline {
-            Discipline::TailDrop { limit: limit @ QueueLimit::Bytes(_) } => Qdisc::Octets(self.octets(limit)),
-            Discipline::TailDrop { limit } => Qdisc::Frames(self.frames(limit)),
-            Discipline::Codel(asked) => Qdisc::Codel(codel(asked)),
-            Discipline::FqCodel(asked) => Qdisc::FqCodel(FqCodel {
-                codel: codel(asked.codel),
-                queues: asked.queues,
-                quantum: u32::try_from(asked.quantum.count()).unwrap_or(u32::MAX),
-            }),
-            Discipline::Red(asked) => {
-                let octets = |bytes| u32::try_from(self.framed(bytes)).unwrap_or(u32::MAX - 1);
-                Qdisc::Red(Red {
-                    limit: self.octets(asked.limit),
-                    minimum: octets(asked.minimum),
-                    maximum: octets(asked.maximum),
-                    probability: asked.probability.share(),
-                    weight: asked.weight,
-                    frame_us: self.time_of(1.0) * 1e6,
-                })
-            }
-        }
-    }
-
-    /// Seconds that so many full frames take.
-    fn time_of(&self, frames: f64) -> f64 {
-        frames * self.full as f64 / self.octets_per_second as f64
-    }
-}
-
 fn limit_of(discipline: Discipline) -> QueueLimit {
     match discipline {
         Discipline::TailDrop { limit } => limit,
@@ -188,10 +96,10 @@ fn before_a_token_bucket(
     let queue = [Qdisc::Tbf(bucket), line.queue(direction.queue)].map(|qdisc| (Role::Queue, qdisc));
     let chain: Vec<_> = way.stages(direction.delay, direction, seed).chain(queue).collect();
     if direction.duplicate > Probability::NEVER && chain.len() > 3 {
-        return unsupported(
+        return Err(NetemError::unsupported(
             "jitter that keeps the order together with reordering and duplicates",
             "leave one of them out, or let btu's own wire carry the frames",
-        );
+        ));
     }
     Ok(chain)
 }
@@ -214,10 +122,10 @@ impl Propagation {
         let jitter = direction.jitter.filter(|jitter| jitter.spread > Span::ZERO);
         if jitter.is_some_and(|jitter| jitter.correlation > Probability::NEVER) {
             // get_crandom correlates 32-bit numbers, but tabledist takes them modulo the table's size: nothing is left.
-            return unsupported(
+            return Err(NetemError::unsupported(
                 "correlated jitter",
                 "set the correlation to 0, or let btu's own wire carry the frames",
-            );
+            ));
         }
         let keep_order = jitter.is_some_and(|jitter| jitter.keep_order);
         let reordering = direction.reorder;
@@ -265,7 +173,10 @@ fn delays(
         return Ok(None);
     }
     match DelayTable::new(jitter, held) {
-        None => unsupported("random delays of more than 8.5 s", "ask for less jitter, or reorder on a faster line"),
+        None => Err(NetemError::unsupported(
+            "random delays of more than 8.5 s",
+            "ask for less jitter, or reorder on a faster line",
+        )),
         table => Ok(table),
     }
 }
@@ -283,13 +194,10 @@ fn other_seed(seed: u64, part: u64) -> u64 {
     seed.wrapping_add(part.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-fn unsupported<T>(what: &str, instead: &'static str) -> Result<T, NetemError> {
-    Err(NetemError::Unsupported { what: what.to_owned(), instead })
-}
-
 #[cfg(test)]
 mod tests {
-    use btu_network::{Jitter, Shape, Trace};
+    use btu_network::{Jitter, Rate, Shape, Trace};
+    use btu_units::{BitRate, Bytes};
 
     use super::*;
 
