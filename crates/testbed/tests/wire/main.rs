@@ -6,6 +6,7 @@
 mod bench;
 mod drawn;
 mod lab;
+mod lines;
 mod paths;
 mod raw;
 mod veths;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 fn scenarios() -> impl Iterator<Item = Scenario> {
-    paths::SCENARIOS.iter().chain(veths::SCENARIOS).chain(drawn::SCENARIOS).copied()
+    paths::SCENARIOS.iter().chain(veths::SCENARIOS).chain(drawn::SCENARIOS).chain(lines::SCENARIOS).copied()
 }
 
 fn is_chosen(name: &str, arguments: &[String]) -> bool {
