@@ -151,9 +151,13 @@ proptest! {
         let (before, after) = script.split_at(script.partition_point(|&(time, _)| time < at));
         let beforehand = drive(&mut changing(&direction, std::slice::from_ref(&change)), &script);
         let mut chain = changing_line(&direction, "up", 7);
-        before.iter().for_each(|&(time, frame)| chain.accept(frame, time));
+        for &(time, frame) in before {
+            chain.accept(frame, time);
+        }
         prop_assert!(chain.change(&change, at));
-        after.iter().for_each(|&(time, frame)| chain.accept(frame, time));
+        for &(time, frame) in after {
+            chain.accept(frame, time);
+        }
         let mut arrivals = Vec::new();
         loop {
             match chain.poll(Time::from_nanoseconds(u64::MAX)) {
