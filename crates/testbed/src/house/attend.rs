@@ -6,16 +6,17 @@
 
 use std::io::{self, stdin};
 use std::os::fd::AsFd;
-use std::process::{Child, ExitCode};
+use std::process::{Child, Command, ExitCode};
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::{SigSet, Signal, kill, raise};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 
+use super::sys::tie;
 use super::words::Ending;
 
 /// What a process may send to mean the command.
@@ -36,6 +37,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Signals {
     mask: SigSet,
+    /// What was blocked before.
+    before: SigSet,
     queue: SignalFd,
     /// Whether the terminal was this process group's at the start.
     foreground: bool,
@@ -43,16 +46,16 @@ pub struct Signals {
 
 impl Signals {
     /// Takes them over. To be called before the process has any thread but the first: threads inherit it, and one that
-    /// did not would let a signal end the process. Commands start without it.
+    /// did not would let a signal end the process. Commands are to be started by [`Self::start`].
     ///
     /// # Errors
     /// The kernel has no room for another open file.
     pub fn take() -> io::Result<Self> {
         let mask: SigSet = PASSED_ON.into_iter().chain(HELD).collect();
-        mask.thread_block()?;
+        let before = mask.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         let queue = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC)?;
         let foreground = tcgetpgrp(stdin()) == Ok(getpgrp());
-        Ok(Self { mask, queue, foreground })
+        Ok(Self { mask, before, queue, foreground })
     }
 
     /// Waits for the next signal that asks this process to end.
@@ -85,6 +88,15 @@ impl Signals {
             }
         }
         Ok(None)
+    }
+
+    /// Starts a command that has its signals to itself, and is killed when the thread that starts it ends.
+    ///
+    /// # Errors
+    /// As [`Command::spawn`].
+    pub fn start(&self, command: &mut Command) -> io::Result<Child> {
+        tie(command, self.before);
+        command.spawn()
     }
 
     /// Stands for `command` until it ends. Its starter must be the calling thread.

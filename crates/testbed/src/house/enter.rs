@@ -16,7 +16,6 @@ use nix::unistd::sethostname;
 use super::attend::Signals;
 use super::door::{self, Keys};
 use super::error::{Cause, TestbedError};
-use super::sys::die_with_starter;
 use super::words::Ending;
 
 /// Runs `command` in `station` of the house with this runtime directory, with this process's terminal, directory and
@@ -43,7 +42,7 @@ pub fn enter(
     furnish(station);
     // The same path in other mounts; where it is not there, the root is.
     here.and_then(env::set_current_dir).ok();
-    let child = start(command).map_err(|error| not_started(station, command, &error))?;
+    let child = start(command, signals).map_err(|error| not_started(station, command, &error))?;
     signals.attend(&child).map_err(|error| TestbedError::process("stand for the command", &error))
 }
 
@@ -80,22 +79,13 @@ fn furnish(station: &str) {
     }
 }
 
-/// Starts a command that is killed when the thread that starts it ends.
-///
-/// # Errors
-/// As [`Command::spawn`].
-pub fn spawn_tied(command: &mut Command) -> io::Result<Child> {
-    die_with_starter(command);
-    command.spawn()
-}
-
-fn start(command: &[OsString]) -> io::Result<Child> {
+fn start(command: &[OsString], signals: &Signals) -> io::Result<Child> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command"));
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    spawn_tied(&mut command)
+    signals.start(&mut command)
 }
 
 fn refused(station: &str, error: &io::Error) -> TestbedError {

@@ -61,7 +61,7 @@ pub use attend::Signals;
 pub use design::{MOST_STATIONS, check};
 pub use door::Process;
 pub use drawn::{NetworkHouse, NetworkRequest, Record, Rising, StationRecord};
-pub use enter::{enter, spawn_tied};
+pub use enter::enter;
 pub use error::{Cause, TestbedError};
 pub use init::init;
 pub use keep::keep;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getegid, geteuid, setsid};
 
 use super::error::TestbedError;
@@ -43,6 +43,7 @@ pub fn outer() -> ExitCode {
 }
 
 fn start() -> Result<Child, TestbedError> {
+    hear_signals()?;
     leave_the_terminal()?;
     let order: Order = hear(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
     let privilege = make_namespaces()?;
@@ -50,6 +51,12 @@ fn start() -> Result<Child, TestbedError> {
     let told = tell(io::stdout(), &Word::Granted { privilege });
     told.map_err(|error| TestbedError::protocol("answer the coordinator", error))?;
     start_init(&order)
+}
+
+/// A coordinator may hold its signals back; the house's processes, which inherit that, are to hear theirs.
+fn hear_signals() -> Result<(), TestbedError> {
+    let heard = SigSet::empty().thread_set_mask();
+    heard.map_err(|error| TestbedError::process("hear signals", &error.into()))
 }
 
 /// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the house in good order; and nobody in
