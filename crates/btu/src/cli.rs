@@ -1,6 +1,7 @@
 //! What may be written on the command line.
 
 mod net;
+mod raise;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use net::{Check, Net};
+pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -217,6 +219,18 @@ pub(crate) struct Show {
 pub(crate) enum Internal {
     /// Leaves the user's namespaces
     Testbed,
+    /// Holds a network up
+    Keep,
+    /// Goes into a station
+    Enter {
+        /// The network's runtime directory
+        directory: PathBuf,
+        /// Which station
+        station: String,
+        /// What to run there
+        #[arg(last = true)]
+        command: Vec<std::ffi::OsString>,
+    },
     /// First process of the testbed
     Init,
     /// Carries frames

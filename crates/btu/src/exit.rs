@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use btu_control::coordinator::{CoordinatorError, Interrupt};
+use btu_testbed::house::TestbedError;
 use thiserror::Error;
+
+use crate::net;
 
 /// What this machine or the command line does not allow; nothing was started.
 #[derive(Debug, Error)]
@@ -18,7 +21,15 @@ pub(crate) enum Refusal {
 
 /// The process's exit code for `result`; prints the error, if any.
 pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
-    let Err(error) = result else { return ExitCode::SUCCESS };
+    code_of(result.map(|()| ExitCode::SUCCESS))
+}
+
+/// The same where success has an exit code of its own.
+pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
+    let error = match result {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
     // A reader that has seen enough (`btu runs | head`) is no error.
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
@@ -33,6 +44,9 @@ fn number(error: &anyhow::Error) -> u8 {
             Refusal::Usage(_) => 2,
             Refusal::Machine(_) => 3,
         };
+    }
+    if let Some(error) = error.downcast_ref::<TestbedError>() {
+        return net::exit_code(error);
     }
     match error.downcast_ref::<CoordinatorError>() {
         Some(CoordinatorError::Interrupted(Interrupt::Keyboard)) => 130,

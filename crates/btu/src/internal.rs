@@ -6,12 +6,17 @@ use btu_control::agent::{self, AgentSettings};
 use btu_control::worker;
 
 use crate::cli::Internal;
+use crate::{exit, net_exec};
 
 /// Runs one of them.
 pub(crate) fn run(part: Internal) -> ExitCode {
     match part {
         Internal::Worker => worker::run(),
         Internal::Agent { station, socket } => end(run_agent(station, socket)),
+        Internal::Keep => btu_testbed::house::keep(),
+        Internal::Enter { directory, station, command } => {
+            exit::code_of(net_exec::enter(&directory, &station, &command))
+        }
         Internal::Testbed => btu_testbed::house::outer(),
         Internal::Init => btu_testbed::house::init(),
         Internal::Wire { socket } => btu_testbed::house::wire(&socket),

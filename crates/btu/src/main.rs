@@ -5,7 +5,13 @@ mod exit;
 mod files;
 mod history;
 mod internal;
+mod net;
+mod net_books;
 mod net_check;
+mod net_exec;
+mod net_run;
+mod net_status;
+mod net_up;
 mod papers;
 mod preflight;
 mod progress;
@@ -21,9 +27,7 @@ fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     let result = match arguments.command {
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
-        cli::Command::Net(cli::Net::Check(check)) => net_check::check(&check, &arguments.common),
-        cli::Command::Net(cli::Net::List) => net_check::list(&arguments.common),
-        cli::Command::Net(cli::Net::Show { name }) => net_check::show(&name),
+        cli::Command::Net(net) => return net::run(net, &arguments.common),
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),
         cli::Command::Show(show) => runs::show(&show, &arguments.common),
         cli::Command::History(history) => history::run(&history, &arguments.common),

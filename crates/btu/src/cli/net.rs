@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::raise::{self, Down, Exec, Run, Status, Up};
 use crate::files;
 
 /// Network files, and networks raised from them.
@@ -18,6 +19,21 @@ pub(crate) enum Net {
         /// Its name; `btu net list` lists them
         name: String,
     },
+    /// Raise a network for the time of one command, which runs in one of its stations
+    #[command(after_help = raise::RUN_EXAMPLES)]
+    Run(Run),
+    /// Raise a network that stays up
+    #[command(after_help = raise::UP_EXAMPLES)]
+    Up(Up),
+    /// Run a command in a station of a network that is up
+    #[command(after_help = raise::EXEC_EXAMPLES)]
+    Exec(Exec),
+    /// Show the networks that are up: stations, processes in them, and what their wires did
+    #[command(after_help = raise::STATUS_EXAMPLES)]
+    Status(Status),
+    /// Take networks down, with everything that runs in them
+    #[command(after_help = raise::DOWN_EXAMPLES)]
+    Down(Down),
 }
 
 const CHECK_EXAMPLES: &str = "\

@@ -1,0 +1,118 @@
+//! `btu net`: what may be written after the commands that raise networks for real.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::files;
+
+pub(super) const RUN_EXAMPLES: &str = "\
+Examples:
+  btu net run lab.toml -- ping -c 3 passive       in the first station of the file
+  btu net run lab.toml --at active -- bash        in another
+  btu net run satellite --capture frames -- ping -c 3 far
+
+The exit code is the command's; 126 and 127 say that it could not be started or is not there. To run commands in several
+stations, raise the network with `btu net up` and enter it with `btu net exec`.";
+
+pub(super) const UP_EXAMPLES: &str = "\
+Examples:
+  btu net up lab.toml
+  btu net up home-bloated --name before
+  btu net up lab.toml --set links.trunk.rate='2 Mb/s'";
+
+pub(super) const EXEC_EXAMPLES: &str = "\
+Examples:
+  btu net exec active -- iperf3 -s                in the only network that is up
+  btu net exec --name before laptop -- ping server
+  btu net exec active                             a shell
+
+The exit code is the command's; 126 and 127 say that it could not be started or is not there.";
+
+pub(super) const STATUS_EXAMPLES: &str = "\
+Examples:
+  btu net status
+  btu net status --json";
+
+pub(super) const DOWN_EXAMPLES: &str = "\
+Examples:
+  btu net down                                    the only network that is up
+  btu net down --name before
+  btu net down --all";
+
+/// What is raised.
+#[derive(Debug, Args)]
+pub(crate) struct Raising {
+    /// A network file or a name of the library; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// What the network is called while it is up [default: as in its file; for `run` with a number]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Value to put in the place of the file's, such as links.trunk.rate='2 Mb/s'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// Seed of loss and everything else random [default: a new one, shown by `btu net status`]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Write what passes each station's port to pcapng files in this directory, for Wireshark
+    #[arg(long, value_name = "DIR")]
+    pub(crate) capture: Option<PathBuf>,
+}
+
+/// `btu net run`.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) raising: Raising,
+    /// Where the command runs [default: the first station of the file]
+    #[arg(long, value_name = "STATION")]
+    pub(crate) at: Option<String>,
+    /// No books of the wire at the end
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `btu net up`.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    pub(crate) raising: Raising,
+}
+
+/// `btu net exec`.
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    /// Which network [default: the only one that is up]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// In which station
+    #[arg(value_name = "STATION")]
+    pub(crate) station: String,
+    /// The command and its arguments [default: a shell]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `btu net status`.
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Only this network
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+/// `btu net down`.
+#[derive(Debug, Args)]
+pub(crate) struct Down {
+    /// Which network [default: the only one that is up]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// All of this user's
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
+}

@@ -1,0 +1,65 @@
+//! `btu net`: each of its commands, and what those that raise networks have in common.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use btu_testbed::house::{Cause, NetworkRequest, Registry, TestbedError};
+
+use crate::cli::{Common, Net, Raising};
+use crate::exit::{self, Refusal};
+use crate::{files, net_check, net_exec, net_run, net_status, net_up, preflight, rate};
+
+/// Does what was asked.
+pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
+    let result = match net {
+        Net::Check(check) => net_check::check(&check, common),
+        Net::List => net_check::list(common),
+        Net::Show { name } => net_check::show(&name),
+        Net::Run(run) => return exit::code_of(net_run::run(&run)),
+        Net::Up(up) => net_up::up(&up, common),
+        Net::Exec(exec) => return exit::code_of(net_exec::exec(&exec)),
+        Net::Status(status) => net_status::status(&status, common),
+        Net::Down(down) => net_up::down(&down),
+    };
+    exit::code(result)
+}
+
+/// What is to be raised, checked as far as that goes before anything starts; `usual_name` names it where the user does not.
+pub(crate) fn request(
+    registry: &Registry,
+    raising: &Raising,
+    usual_name: impl FnOnce(&str) -> String,
+) -> anyhow::Result<NetworkRequest> {
+    let drawing = files::network(&raising.file, &raising.settings)?;
+    btu_testbed::house::check(&drawing)?;
+    let name = raising.name.clone().unwrap_or_else(|| usual_name(&drawing.name));
+    let runtime_directory = registry.place(&name)?;
+    let capture = raising.capture.as_deref().map(absolute).transpose()?;
+    let executable = std::env::current_exe().context("finding this program's own file")?;
+    let seed = match raising.seed {
+        Some(seed) => seed,
+        // Short enough to be typed.
+        None => u64::from(preflight::random()?),
+    };
+    let (source, since) = (raising.file.clone(), rate::wall_clock());
+    Ok(NetworkRequest { name, drawing, runtime_directory, seed, executable, capture, source, since })
+}
+
+/// The wire has another idea of "here".
+fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
+    let unusable =
+        |error| Refusal::Machine(format!("using the directory {}: {error}; see --capture", directory.display()));
+    std::fs::create_dir_all(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
+}
+
+/// The exit code for what the testbed says.
+pub(crate) fn exit_code(error: &TestbedError) -> u8 {
+    match error.cause {
+        Cause::Name => 2,
+        Cause::Network | Cause::Namespaces | Cause::Links | Cause::RuntimeDirectory | Cause::Processes => 3,
+        Cause::NotStarted => 126,
+        Cause::NotFound => 127,
+        Cause::Resident | Cause::Probe | Cause::Protocol => 1,
+    }
+}

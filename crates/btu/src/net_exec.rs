@@ -1,0 +1,30 @@
+//! `btu net exec`: a command in a station of a network that is up.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use btu_testbed::house::{self, Registry, Signals};
+
+use crate::cli::Exec;
+
+/// Runs the command there, and ends as it ends.
+pub(crate) fn exec(exec: &Exec) -> anyhow::Result<ExitCode> {
+    let network = Registry::of_user()?.find(exec.name.as_deref())?;
+    if exec.command.is_empty() {
+        return enter(&network.directory, &exec.station, &[shell()]);
+    }
+    enter(&network.directory, &exec.station, &exec.command)
+}
+
+/// Enters the network with this runtime directory.
+pub(crate) fn enter(directory: &Path, station: &str, command: &[OsString]) -> anyhow::Result<ExitCode> {
+    let signals = Signals::take().context("waiting for signals")?;
+    let ending = house::enter(directory, station, command, &signals)?;
+    Ok(signals.end_like(ending))
+}
+
+fn shell() -> OsString {
+    std::env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or_else(|| "sh".into())
+}

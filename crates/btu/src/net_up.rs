@@ -1,0 +1,64 @@
+//! `btu net up` and `btu net down`: networks that stay.
+
+use btu_testbed::house::{Raised, Registry};
+
+use crate::cli::{Common, Down, Up};
+use crate::{net, net_status, terminal};
+
+/// So many stations are listed; `btu net status` lists them all.
+const MOST_LISTED: usize = 12;
+
+/// Raises a network and leaves it.
+pub(crate) fn up(up: &Up, common: &Common) -> anyhow::Result<()> {
+    let registry = Registry::of_user()?;
+    let request = net::request(&registry, &up.raising, str::to_owned)?;
+    let network = registry.raise(request)?;
+    if common.json {
+        return terminal::print_json(&net_status::view(&network));
+    }
+    terminal::print(&greeting(&network))
+}
+
+fn greeting(network: &Raised) -> String {
+    let record = &network.record;
+    let mut lines = vec![format!("Network {} is up.", record.name)];
+    let width = record.stations.iter().map(|station| station.name.len()).max().unwrap_or(0);
+    for station in record.stations.iter().take(MOST_LISTED) {
+        lines.push(format!("  {:width$}  {}", station.name, station.address));
+    }
+    if let Some(more) = record.stations.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+        lines.push(format!("  and {more} more: btu net status"));
+    }
+    if let Some(capture) = &record.capture {
+        lines.push(format!("Its frames are written to {}.", capture.display()));
+    }
+    let first = record.stations.first().map_or("STATION", |station| station.name.as_str());
+    lines.push(format!("Enter a station:  btu net exec --name {} {first} -- bash", record.name));
+    lines.push(format!("Take it down:     btu net down --name {}", record.name));
+    lines.join("\n")
+}
+
+/// Takes networks down.
+pub(crate) fn down(down: &Down) -> anyhow::Result<()> {
+    let registry = Registry::of_user()?;
+    let fallen = registry.fallen()?;
+    for (name, _) in fallen.iter().filter(|(name, _)| down.name.as_ref().is_none_or(|wanted| wanted == name)) {
+        registry.forget(name);
+        eprintln!("Network {name} had fallen.");
+    }
+    let networks = match &down.name {
+        None if down.all => registry.networks()?,
+        // One that fell is as good as taken down.
+        Some(name) if fallen.iter().any(|(fallen, _)| fallen == name) => Vec::new(),
+        name => vec![registry.find(name.as_deref())?],
+    };
+    let mut failed = None;
+    for network in networks {
+        // One that does not go must not keep the others.
+        match network.lower() {
+            Ok(()) => eprintln!("Network {} is down.", network.record.name),
+            Err(error) => failed = Some(error),
+        }
+    }
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
