@@ -4,72 +4,15 @@ use std::collections::HashMap;
 
 use btu_units::Length;
 
-use super::fields::Fields;
-use super::limits;
-use super::links::{self, BridgeGroup, LinkGroup};
 use super::names::{self, Kind, Members, Names};
 use super::problem::{Problems, Spot};
-use super::segments::{self, SegmentGroup};
-use super::stations::{self, StationGroup};
-use super::trace::Files;
-use super::traffic::{self, FlowGroup};
-use super::{addresses, cable, flows, topology};
+use super::stations::StationGroup;
+use super::written::Written;
+use super::{addresses, cable, flows, limits, topology};
 use crate::direction::Rate;
-use crate::drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
-use crate::link::{Bridge, End, Link};
+use crate::drawing::{Drawing, SegmentId};
 use crate::segment::{Medium, Segment};
 use crate::station::{Attachment, Station};
-
-/// A file's groups as written.
-#[derive(Debug, Default)]
-pub(super) struct Written {
-    pub(super) segments: Vec<SegmentGroup>,
-    pub(super) stations: Vec<StationGroup>,
-    pub(super) bridges: Vec<BridgeGroup>,
-    pub(super) links: Vec<LinkGroup>,
-    pub(super) flows: Vec<FlowGroup>,
-    /// Names whose entries are wrong.
-    broken: Vec<String>,
-}
-
-impl Written {
-    /// Whether there is no station, not even a wrong one.
-    pub(super) fn is_empty(&self) -> bool {
-        self.stations.is_empty() && self.broken.is_empty()
-    }
-
-    /// Reads all groups.
-    pub(super) fn read(fields: &Fields<'_>, files: Files<'_>, problems: &Problems) -> Self {
-        let mut read = Self::default();
-        read.segments =
-            read.kind(fields, "segments", problems, |name, spot, item| segments::read(name, spot, item, files));
-        read.stations = read.kind(fields, "stations", problems, stations::read);
-        read.bridges = read.kind(fields, "bridges", problems, links::bridge);
-        read.links = read.kind(fields, "links", problems, |name, spot, item| links::link(name, spot, item, files));
-        read.flows = read.kind(fields, "traffic", problems, traffic::read);
-        read
-    }
-
-    /// Reads the groups of one kind; the names of those that cannot be read are kept as broken.
-    fn kind<T>(
-        &mut self,
-        fields: &Fields<'_>,
-        key: &'static str,
-        problems: &Problems,
-        read: impl Fn(&str, Spot, &super::fields::Item<'_>) -> Option<T>,
-    ) -> Vec<T> {
-        let Some(below) = fields.get(key).and_then(|item| item.fields()) else { return Vec::new() };
-        let mut groups = Vec::new();
-        for (name, spot, item) in below.members() {
-            names::check(name, &spot, problems);
-            match read(name, spot, &item) {
-                Some(group) => groups.push(group),
-                None => self.broken.push(name.to_owned()),
-            }
-        }
-        groups
-    }
-}
 
 /// A station of which not everything is known yet.
 #[derive(Debug)]
@@ -201,121 +144,6 @@ impl Work<'_> {
         }
     }
 
-    fn bridges(&mut self) {
-        let written = self.written;
-        for (place, group) in written.bridges.iter().enumerate() {
-            if !self.bridge(place, group) {
-                self.names.broken(&group.name);
-            }
-        }
-    }
-
-    /// Writes out one group of bridges, one for each member of a counted segment that it names.
-    fn bridge(&mut self, place: usize, group: &BridgeGroup) -> bool {
-        let find = |reference| self.names.find(reference, &[Kind::Segment], self.problems);
-        let segments: Option<Vec<Members>> = group.segments.iter().map(find).collect();
-        let Some(segments) = segments else { return false };
-        let mut counts: Vec<u32> = segments.iter().filter(|segment| segment.counted).map(|one| one.count).collect();
-        counts.extend(group.count);
-        counts.dedup();
-        if counts.len() > 1 {
-            let message = "the counts of its segments differ, so they cannot be bridged member by member";
-            self.problems.note(&group.spot, message);
-            return false;
-        }
-        let (first, count) = (self.drawing.bridges.len() as u32, counts.first().copied().unwrap_or(1));
-        let ports = segments.len().saturating_mul(count as usize);
-        if !self.room(first, count, limits::OTHERS, "bridges", &group.spot) || !self.spend(ports, &group.spot) {
-            return false;
-        }
-        let positions = cable::bridge_positions(self, group, &segments);
-        let members = Members { kind: Kind::Bridge, first, count, counted: !counts.is_empty() };
-        for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate() {
-            let port = |(segment, at): (&Members, &Option<Length>)| {
-                (SegmentId(segment.beside(number as u32)), at.unwrap_or(cable::UNPLACED))
-            };
-            self.drawing.bridges.push(Bridge {
-                name,
-                group: group.name.clone(),
-                segments: segments.iter().zip(&positions).map(port).collect(),
-                links: Vec::new(),
-                latency: group.latency,
-                buffer: group.buffer,
-                addresses: group.addresses,
-                mtu: group.mtu,
-            });
-            self.bridge_groups.push(place);
-        }
-        true
-    }
-
-    fn links(&mut self) {
-        let written = self.written;
-        for (place, group) in written.links.iter().enumerate() {
-            let ends =
-                [0, 1].map(|end| self.names.find(&group.ends[end], &[Kind::Station, Kind::Bridge], self.problems));
-            if let [Some(left), Some(right)] = ends {
-                self.link(place, group, [left, right]);
-            } else {
-                self.names.broken(&group.name);
-            }
-        }
-    }
-
-    /// Writes out one group of links: member by member, or many to one.
-    fn link(&mut self, place: usize, group: &LinkGroup, ends: [Members; 2]) {
-        let [left, right] = ends;
-        let count = left.count.max(right.count);
-        if left.count != right.count && left.count != 1 && right.count != 1 {
-            let message = format!(
-                "`{}` has {} members and `{}` has {}: they are linked member by member, or many to one bridge",
-                group.ends[0].name, left.count, group.ends[1].name, right.count
-            );
-            return self.problems.note(&group.spot, message);
-        }
-        let first = self.drawing.links.len() as u32;
-        let traces = [&group.forth.rate, &group.back.rate];
-        if !self.room(first, count, limits::OTHERS, "links", &group.spot)
-            || !self.spend(group.changes.len().saturating_mul(count as usize), &group.spot)
-            || !self.traces(&traces, count, &group.spot)
-        {
-            return;
-        }
-        let members = Members { kind: Kind::Link, first, count, counted: left.counted || right.counted };
-        for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate() {
-            let id = LinkId(first + number as u32);
-            let places = [left.beside(number as u32), right.beside(number as u32)];
-            let ends = [self.plug(id, left.kind, places[0], group), self.plug(id, right.kind, places[1], group)];
-            self.drawing.links.push(Link {
-                name,
-                group: group.name.clone(),
-                ends,
-                forth: group.forth.clone(),
-                back: group.back.clone(),
-                changes: group.changes.clone(),
-            });
-            self.link_groups.push(place);
-        }
-    }
-
-    /// Attaches one end of a link.
-    fn plug(&mut self, link: LinkId, kind: Kind, place: u32, group: &LinkGroup) -> End {
-        if kind == Kind::Bridge {
-            self.drawing.bridges[place as usize].links.push(link);
-            return End::Bridge(BridgeId(place));
-        }
-        let seat = &mut self.seats[place as usize];
-        if seat.plug.is_some() {
-            let message = format!(
-                "the station `{}` is attached already: a station has one segment or one link; put a bridge in between",
-                seat.name
-            );
-            self.problems.note(&group.spot, message);
-        }
-        seat.plug = Some(Attachment::Link(link));
-        End::Station(StationId(place))
-    }
-
     /// Complains about stations that are plugged in nowhere and bridges that connect nothing.
     fn check_plugged(&mut self) {
         let mut told = HashMap::new();
@@ -351,7 +179,7 @@ impl Work<'_> {
     }
 
     /// Takes the names of a group and of its members; answers the members' names.
-    fn enter(&mut self, group: &str, members: Members, spot: &Spot) -> Vec<String> {
+    pub(super) fn enter(&mut self, group: &str, members: Members, spot: &Spot) -> Vec<String> {
         self.names.take(group, members, spot, self.problems);
         let list: Vec<String> = (0..members.count).map(|n| names::of_member(group, members.counted, n)).collect();
         if members.counted {
@@ -367,7 +195,7 @@ impl Work<'_> {
     }
 
     /// Whether so many more are allowed.
-    fn room(&self, there: u32, more: u32, most: u32, what: &str, spot: &Spot) -> bool {
+    pub(super) fn room(&self, there: u32, more: u32, most: u32, what: &str, spot: &Spot) -> bool {
         let fits = there.saturating_add(more) <= most;
         if !fits {
             self.problems.note(spot, format!("this makes more than {most} {what}, the most a network can have"));
@@ -386,7 +214,7 @@ impl Work<'_> {
         fits
     }
 
-    fn traces(&mut self, rates: &[&Rate], count: u32, spot: &Spot) -> bool {
+    pub(super) fn traces(&mut self, rates: &[&Rate], count: u32, spot: &Spot) -> bool {
         let length = |rate: &&Rate| if let Rate::Trace(trace) = rate { trace.opportunities_ms.len() } else { 0 };
         let each: usize = rates.iter().map(length).sum();
         self.opportunities = self.opportunities.saturating_add(each.saturating_mul(count as usize));

@@ -13,6 +13,7 @@ mod expand;
 mod fields;
 mod flows;
 mod fuzz;
+mod joins;
 mod limits;
 mod line;
 mod links;
@@ -27,6 +28,7 @@ mod topology;
 mod trace;
 mod traffic;
 mod tree;
+mod written;
 
 use toml::de::DeTable;
 
@@ -35,10 +37,11 @@ pub use problem::{Place, Problem, ReadError};
 pub use trace::Files;
 
 use crate::drawing::Drawing;
-use expand::{Written, expand};
+use expand::expand;
 use fields::Fields;
 use problem::{Problems, Spot};
 use tree::At;
+use written::Written;
 
 impl Drawing {
     /// Reads a network file; `source_name` is what errors call it, and what a network without a name is called. Traces
