@@ -100,9 +100,11 @@ pub(crate) fn text(account: &WireAccount) -> String {
     for segment in &account.segments {
         text += &busy(segment);
     }
-    let late = &books.lateness;
-    let [p50, p99, max] = [late.p50_ns, late.p99_ns, late.max_ns].map(Span::from_nanoseconds).map(round);
-    let _ = writeln!(text, "  Frames left {p50} (p50), {p99} (p99), {max} (max) after their time.");
+    if account.lateness.count() > 0 {
+        let late = &books.lateness;
+        let [p50, p99, max] = [late.p50_ns, late.p99_ns, late.max_ns].map(Span::from_nanoseconds).map(round);
+        let _ = writeln!(text, "  Frames left {p50} (p50), {p99} (p99), {max} (max) after their time.");
+    }
     if let Some(capture) = &account.capture {
         let _ = writeln!(text, "  Captured {} frames, missed {}.", capture.frames, capture.missed);
     }

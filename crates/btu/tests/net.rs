@@ -209,8 +209,8 @@ fn stations_are_found_by_name() {
 fn two_stations_talk_over_the_drawn_link() {
     let Some(lab) = Lab::open() else { return };
     lab.up(LINE);
-    let mut server = lab.exec("server", &["iperf3", "-s"]).spawn().unwrap();
-    lab.await_command("iperf3 -s");
+    let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().unwrap();
+    lab.await_command("iperf3 -s -J");
     let deadline = Instant::now() + Duration::from_secs(20);
     let output = loop {
         let output =
@@ -233,7 +233,7 @@ fn two_stations_talk_over_the_drawn_link() {
     assert!((rate / expected - 1.0).abs() < 0.02, "{rate} instead of {expected}");
     let status = lab.status();
     let inside = status[0]["processes"].as_array().unwrap();
-    assert!(inside.iter().any(|one| one["station"] == "server" && one["command"] == "iperf3 -s"), "{inside:?}");
+    assert!(inside.iter().any(|one| one["station"] == "server" && one["command"] == "iperf3 -s -J"), "{inside:?}");
     assert!(status[0]["wire"]["frames_in"].as_u64().unwrap() > 3_000, "{}", status[0]["wire"]);
     assert!(lab.output(&["net", "down"]).status.success());
     server.wait().unwrap();
