@@ -18,6 +18,7 @@ pub mod fddi;
 mod frame_times;
 mod path;
 pub mod polling;
+pub mod predict;
 pub mod single_queue;
 
 pub use answer::{Answer, Warning};

@@ -1,0 +1,255 @@
+//! What a prediction says: plain data, ready for tables, charts, workbooks and JSON.
+//!
+//! Times are seconds, rates per second, sizes bits or octets as the names say. A number that can have no value is an
+//! [`Answer`]: past saturation it is missing, never negative and never infinite.
+
+use serde::Serialize;
+
+use super::formula::Formula;
+use crate::answer::{Answer, Warning};
+
+/// What closed forms expect of a network while all its traffic is on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The network's name.
+    pub network: String,
+    /// Reasons not to believe it, gravest first.
+    pub doubts: Vec<Doubt>,
+    /// One for each segment, in the drawing's order.
+    pub segments: Vec<SegmentPrediction>,
+    /// Two for each link, forth and back, in the drawing's order.
+    pub links: Vec<LinePrediction>,
+    /// One for each bridge, in the drawing's order.
+    pub bridges: Vec<BridgePrediction>,
+    /// One for each flow, in the drawing's order.
+    pub flows: Vec<FlowPrediction>,
+    /// The transfer that was asked for.
+    pub transfer: Option<TransferPrediction>,
+    /// The closed forms that were used, each with its source.
+    pub formulas: Vec<Reference>,
+}
+
+/// A reason not to believe a prediction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Doubt {
+    /// What it concerns: `segments.ether`, `links.trunk`, `traffic.file`.
+    pub place: String,
+    /// Of which kind it is.
+    pub warning: Warning,
+    /// What was seen, and what it means.
+    pub message: String,
+}
+
+/// A closed form and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reference {
+    /// Which one.
+    pub formula: Formula,
+    /// What it is called.
+    pub name: &'static str,
+    /// Who published it.
+    pub source: &'static str,
+    /// What it takes for granted.
+    pub assumptions: &'static str,
+}
+
+/// What a segment is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MediumKind {
+    /// A shared Ethernet as IEEE 802.3 has it.
+    SharedEthernet,
+    /// A shared Ethernet with ideal contention.
+    IdealEthernet,
+    /// A switch with Ethernet lines.
+    SwitchedEthernet,
+    /// IEEE 802.5.
+    TokenRing,
+    /// FDDI.
+    Fddi,
+    /// A switch with lines that carry cells.
+    Atm,
+}
+
+/// One submodel: a segment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SegmentPrediction {
+    /// Its name.
+    pub name: String,
+    /// The key it was drawn under.
+    pub group: String,
+    /// What it is made of.
+    pub medium: MediumKind,
+    /// The closed form of its delay.
+    pub formula: Formula,
+    /// The rate of the medium; of a star, of the busiest line.
+    pub rate_bits_per_second: f64,
+    /// One way from end to end of a cable; once around a ring; of the busiest line of a star.
+    pub propagation_seconds: f64,
+    /// Stations and bridges on it.
+    pub stations: u32,
+    /// Kinds of frames that pass over it.
+    pub kinds: Vec<FrameKind>,
+    /// Frames per second that pass over it, each counted once.
+    pub offered_packets_per_second: f64,
+    /// Bits per second of these frames, from destination address to check sequence.
+    pub offered_bits_per_second: f64,
+    /// Their mean size in bits, from destination address to check sequence; none without traffic.
+    pub mean_packet_bits: Option<f64>,
+    /// Share of time in frames' own bits; of a star, on the busiest line. Above one where more is offered than there is.
+    pub utilisation_data: Answer,
+    /// Share of time in frames and everything that goes with them: contention and collisions of a shared Ethernet
+    /// (lambda S1), preambles, gaps, cells, tokens.
+    pub utilisation_data_and_collisions: Answer,
+    /// The largest possible share of time in frames' own bits with these sizes: 1 / (1 + 6.44 a) and its like.
+    pub effective_throughput: Answer,
+    /// Mean time until the medium is the frame's own; of a star, on the busiest line.
+    pub waiting_seconds: Answer,
+    /// Mean time of all frames from being ready at the sender (or bridge) to the last bit at the receiver.
+    pub delay_seconds: Answer,
+    /// A star's lines that carry something; lines alike are told once. Empty for other media.
+    pub lines: Vec<LinePrediction>,
+}
+
+/// Frames of one flow at one place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FrameKind {
+    /// The flow.
+    pub flow: String,
+    /// Whether these are replies.
+    pub reply: bool,
+    /// How many a second.
+    pub packets_per_second: f64,
+    /// Mean size from destination address to check sequence, in bits.
+    pub mean_packet_bits: f64,
+    /// Mean time that one occupies the medium, preamble, gap and the like included.
+    pub mean_seconds: f64,
+    /// Second moment of that time, in seconds squared.
+    pub second_moment_seconds2: f64,
+}
+
+/// One direction of a line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinePrediction {
+    /// Its name: `trunk forth`, or the station's and the direction, `host-1 up`.
+    pub name: String,
+    /// How many lines are alike, this one included.
+    pub alike: u32,
+    /// The closed form of its wait.
+    pub formula: Formula,
+    /// Its rate.
+    pub rate_bits_per_second: f64,
+    /// Its propagation delay.
+    pub propagation_seconds: f64,
+    /// Kinds of frames that pass over it.
+    pub kinds: Vec<FrameKind>,
+    /// Frames per second.
+    pub offered_packets_per_second: f64,
+    /// Their mean size in bits, from destination address to check sequence; none without traffic.
+    pub mean_packet_bits: Option<f64>,
+    /// Share of time in frames' own bits.
+    pub utilisation_data: Answer,
+    /// Share of time in everything that frames occupy; stable below one.
+    pub utilisation: Answer,
+    /// Mean wait for the line.
+    pub waiting_seconds: Answer,
+    /// Mean time from the queue to the last bit at the other end.
+    pub delay_seconds: Answer,
+}
+
+/// One submodel: a bridge.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BridgePrediction {
+    /// Its name.
+    pub name: String,
+    /// The key it was drawn under.
+    pub group: String,
+    /// Frames per second that it forwards; one that goes to several ports counts for each.
+    pub forwarded_packets_per_second: f64,
+    /// From a frame's last bit until it waits for the next medium. The wait itself is the medium's or the line's.
+    pub latency_seconds: f64,
+}
+
+/// What one flow gets; means over its senders and targets.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowPrediction {
+    /// Its name.
+    pub name: String,
+    /// How many send.
+    pub senders: u32,
+    /// Frames (or requests) per second of each sender. An outcome, not an input, of senders that wait for replies or that
+    /// always have one more.
+    pub packets_per_second_each: Answer,
+    /// Mean size from destination address to check sequence, in bits.
+    pub mean_packet_bits: f64,
+    /// Segments and links that a frame passes, in the mean.
+    pub hops: f64,
+    /// Mean time from being ready at the sender to the last bit at the receiver.
+    pub delay_seconds: Answer,
+    /// Mean time from request to reply, with the server's time; of flows that wait for replies only.
+    pub response_seconds: Option<Answer>,
+    /// Share of frames that arrive, where links lose some at random; full queues are not counted.
+    pub arriving_share: f64,
+    /// Bits per second that arrive, from destination address to check sequence, of all senders together.
+    pub carried_bits_per_second: Answer,
+}
+
+/// A transfer of a file by a flow's sender.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TransferPrediction {
+    /// The flow whose sender sends it.
+    pub flow: String,
+    /// The file's size in octets.
+    pub size_bytes: f64,
+    /// Packets: its bits over the mean packet's. All of a packet counts, as in the CITI study.
+    pub packets: f64,
+    /// *Simple delay*: packets over the rate at which the software makes them; none of a flow without a rate.
+    pub simple_seconds: Option<f64>,
+    /// The submodel with the longest per-packet delay on the way: the segment's or link's name.
+    pub bottleneck: Option<String>,
+    /// Mean per-packet delay there.
+    pub packet_delay_seconds: Answer,
+    /// *Aggregate delay*: packets times that delay, and once the rest of the way.
+    pub aggregate_seconds: Answer,
+    /// The larger of the two.
+    pub seconds: Answer,
+    /// Which of the two is the larger.
+    pub limit: Limit,
+    /// At what rate of another flow the aggregate delay overtakes the simple one.
+    pub overtaken: Option<Crossing>,
+}
+
+/// What limits a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The rate at which packets are made.
+    Software,
+    /// The network.
+    Network,
+    /// The network, which is saturated: the transfer has no mean time.
+    Saturated,
+}
+
+/// Where one delay overtakes another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Crossing {
+    /// The flow that was turned.
+    pub flow: String,
+    /// Its frames per second of each sender, from which on the network limits.
+    pub packets_per_second: f64,
+    /// The first whole number at or above it.
+    pub whole_packets_per_second: f64,
+}
+
+/// What is to be transferred.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// The file's size.
+    pub size: btu_units::Bytes,
+    /// The flow whose sender sends it; the first one if none is named.
+    pub flow: Option<String>,
+    /// The flow that is turned to find out where the network begins to limit; one called `background`, else the last
+    /// other one with a rate.
+    pub against: Option<String>,
+}
