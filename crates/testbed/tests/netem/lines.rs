@@ -17,12 +17,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("line_loss_20", || losses(0.2)),
     ("line_duplicates", || conformance::duplicates_come_in_pairs(&mut NetemBench::new(), share(0.05))),
     ("line_reordering", || conformance::reordered_frames_are_overtaken(&mut NetemBench::new(), share(0.05))),
-    ("line_bursts_of_loss", losses_come_in_bursts),
-    ("line_damage", damage_is_binomial),
+    ("line_bursts_of_loss", || conformance::losses_come_in_bursts(&mut NetemBench::new())),
+    ("line_damage", || conformance::damage_is_binomial(&mut NetemBench::new(), share(0.05))),
     ("line_jitter_normal", || jitter(Shape::Normal, 1.0)),
     ("line_jitter_uniform", || jitter(Shape::Uniform, 1.0 / 3f64.sqrt())),
     ("line_jitter_pareto", || jitter(Shape::Pareto, 0.98)),
-    ("line_jitter_in_order", jitter_may_keep_the_order),
+    ("line_jitter_quantiles", jitter_quantiles),
+    ("line_jitter_in_order", || conformance::jitter_keeps_order_where_asked(&mut NetemBench::new())),
     ("line_jitter_and_reordering", overtaking_behind_ordered_jitter),
     ("line_framing", framings_take_their_time),
     ("line_everything", everything_at_once),
@@ -46,38 +47,23 @@ fn losses(of: f64) {
 
 const APART: Span = Span::from_microseconds(50);
 
-/// Share p / (p + r) with the variance of a chain of two states, mean burst 1 / r with that of a geometric length.
-fn losses_come_in_bursts() {
-    let (p, r, count) = (0.02, 0.25, 20_000);
-    let loss = Loss::GilbertElliott { p: share(p), r: share(r), bad: Probability::ALWAYS, good: Probability::NEVER };
-    let script = steady(count, APART, SHORTEST_FRAME);
-    let (arrivals, books) = NetemBench::new().ride(&Direction { loss, ..line(100) }, &script);
-    assert_eq!((books.lost, books.refused), (count - arrivals.len() as u64, 0));
-    let gone = books.lost as f64 / count as f64;
-    let (expected, memory) = (p / (p + r), 1.0 - p - r);
-    let deviation = (expected * (1.0 - expected) / count as f64 * (1.0 + memory) / (1.0 - memory)).sqrt();
-    within("lost", gone, expected, deviation);
-    let gaps = arrivals.windows(2).filter(|pair| pair[1].number > pair[0].number + 1).count() as f64;
-    within("frames in a burst", books.lost as f64 / gaps, 1.0 / r, (1.0 - r).sqrt() / r / gaps.sqrt());
+fn jitter_quantiles() {
+    let mut bench = NetemBench::new();
+    for shape in [Shape::Uniform, Shape::Normal, Shape::Pareto] {
+        conformance::jitter_is_distributed_as_asked(&mut bench, shape);
+    }
 }
 
-fn damage_is_binomial() {
-    let script = steady(4000, APART, SHORTEST_FRAME);
-    let (arrivals, _) = NetemBench::new().ride(&Direction { corrupt: share(0.05), ..line(100) }, &script);
-    assert_eq!(arrivals.len(), script.len());
-    let damaged = arrivals.iter().filter(|arrival| arrival.damaged).count();
-    within("damaged", damaged as f64, 200.0, (200.0 * 0.95f64).sqrt());
-}
-
-fn jittery(shape: Shape, keep_order: bool) -> Direction {
-    let jitter = Jitter { spread: Span::from_milliseconds(1), shape, correlation: Probability::NEVER, keep_order };
+fn jittery(shape: Shape) -> Direction {
+    let jitter =
+        Jitter { spread: Span::from_milliseconds(1), shape, correlation: Probability::NEVER, keep_order: false };
     Direction { delay: Span::from_milliseconds(20), jitter: Some(jitter), ..line(100) }
 }
 
 /// Mean and standard deviation of the delays, and frames overtake. `deviation` is in milliseconds.
 fn jitter(shape: Shape, deviation: f64) {
     let script = steady(8000, APART, SHORTEST_FRAME);
-    let (arrivals, _) = NetemBench::new().ride(&jittery(shape, false), &script);
+    let (arrivals, _) = NetemBench::new().ride(&jittery(shape), &script);
     let count = arrivals.len() as f64;
     assert_eq!(arrivals.len(), script.len());
     let delays: Vec<f64> = arrivals.iter().map(|arrival| delay(arrival).milliseconds()).collect();
@@ -91,14 +77,6 @@ fn jitter(shape: Shape, deviation: f64) {
     let error = ((fourth - variance * variance) / count).sqrt() / (2.0 * variance.sqrt());
     within("its standard deviation, ms", variance.sqrt(), deviation, error);
     assert!(overtaken(&arrivals) > 100);
-}
-
-fn jitter_may_keep_the_order() {
-    let script = steady(4000, APART, SHORTEST_FRAME);
-    let (arrivals, _) = NetemBench::new().ride(&jittery(Shape::Normal, true), &script);
-    assert_eq!((arrivals.len(), overtaken(&arrivals)), (script.len(), 0));
-    let late = arrivals.iter().filter(|arrival| delay(arrival) > Span::from_milliseconds(21)).count();
-    assert!(late > script.len() / 4, "the latest of each few holds the others: {late}");
 }
 
 /// Frames of full size on a busy line: exactly three overtake each, unless one of them is held back too.
@@ -149,7 +127,7 @@ fn everything_at_once() {
         loss: Loss::Random(share(0.05)),
         corrupt: share(0.05),
         reorder: Reordering { share: share(0.05), depth: 3 },
-        ..jittery(Shape::Pareto, false)
+        ..jittery(Shape::Pareto)
     };
     let script = steady(4000, APART, SHORTEST_FRAME);
     let bench = NetemBench::new();

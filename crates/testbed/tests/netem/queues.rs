@@ -1,6 +1,6 @@
 //! Queues: what a burst leaves, and what active queue management makes of a queue that stands.
 
-use btu_medium::conformance::{Arrival, FULL_FRAME, SHORTEST_FRAME};
+use btu_medium::conformance::{self, Arrival, FULL_FRAME, SHORTEST_FRAME};
 use btu_network::{Codel, Direction, Discipline, FairCodel, QueueLimit, Red};
 use btu_units::{Bytes, Span};
 
@@ -10,6 +10,9 @@ use crate::bench::{NetemBench, delay, duration, line, median, sent_after, share,
 pub(crate) const SCENARIOS: &[Scenario] = &[
     ("queue_in_frames", || a_burst_fills(QueueLimit::Frames(50))),
     ("queue_in_octets", || a_burst_fills(QueueLimit::Bytes(Bytes::new(50 * 1514)))),
+    ("queue_tail", || conformance::a_queue_of_frames_drops_at_its_tail(&mut NetemBench::new())),
+    ("queue_tail_in_octets", || conformance::a_queue_of_bytes_counts_bytes(&mut NetemBench::new())),
+    ("queue_controlled_delay", || conformance::controlled_delay_keeps_no_standing_queue(&mut NetemBench::new())),
     ("queue_behind_the_delay", propagation_is_no_queue),
     ("queue_codel", || codel(Discipline::Codel)),
     ("queue_fq_codel", || {
