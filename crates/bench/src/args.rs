@@ -6,9 +6,11 @@ use clap::{Parser, Subcommand};
 
 use crate::case::Case;
 
-/// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair.
+/// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair, and btu's wire side by side with
+/// the kernel's bridge (`--case wire`).
 #[derive(Debug, Parser)]
 #[command(version)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Args {
     /// Blocks; each measures every tool of every case once, in random order
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(7..=1000))]
@@ -29,6 +31,12 @@ pub(crate) struct Args {
     /// not of the tools, so the default is one that does not and that every kernel has
     #[arg(long, default_value = "reno")]
     pub(crate) congestion_control: Option<String>,
+    /// Do not wait for a quiet machine; how busy others kept it is in the result
+    #[arg(long)]
+    pub(crate) impatient: bool,
+    /// Print the whole result as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Exit with 1 when a stated bound is missed
     #[arg(long)]
     pub(crate) check: bool,
@@ -44,11 +52,17 @@ pub(crate) struct Args {
 }
 
 /// The processes that this program makes of itself.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Part {
     /// Performs one activity, spoken to as any worker of btu.
     #[command(hide = true)]
     Worker,
+    /// Carries frames, as told on standard input.
+    #[command(hide = true)]
+    Carry {
+        /// Its control socket.
+        socket: PathBuf,
+    },
     /// Runs the comparison, in a network namespace that was made for it.
     #[command(hide = true)]
     Inside,

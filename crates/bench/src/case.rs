@@ -15,6 +15,28 @@ pub(crate) enum Case {
     TcpRequest,
     /// Request and response of 100 bytes over UDP.
     UdpRequest,
+    /// Everything about the wire: all of the following.
+    Wire,
+    /// Full Ethernet frames per second, a flood, frame by frame.
+    WireFrames,
+    /// One TCP stream, offloads off, frame by frame.
+    WireTcp,
+    /// One TCP stream, offloads on, in superframes.
+    WireSuperframes,
+    /// One-way delay of datagrams with nothing else under way.
+    WireIdle,
+    /// One-way delay beside 10 Mb/s of full frames.
+    #[value(name = "wire-10")]
+    #[serde(rename = "wire-10")]
+    Wire10,
+    /// One-way delay beside 100 Mb/s of full frames.
+    #[value(name = "wire-100")]
+    #[serde(rename = "wire-100")]
+    Wire100,
+    /// One-way delay beside 1000 Mb/s of full frames.
+    #[value(name = "wire-1000")]
+    #[serde(rename = "wire-1000")]
+    Wire1000,
 }
 
 /// Who is measured.
@@ -25,6 +47,10 @@ pub(crate) enum Tool {
     Iperf3,
     Nuttcp,
     Sockperf,
+    /// btu's wire between two stations.
+    Wire,
+    /// The kernel's bridge between the same two.
+    Bridge,
 }
 
 /// A number that a tool's run gives.
@@ -41,22 +67,63 @@ pub(crate) enum Measure {
     P50Microseconds,
     /// 99th percentile of the round-trip time in microseconds.
     P99Microseconds,
+    /// Full frames at the receiver's interface, per second.
+    FramesPerSecond,
+    /// The same as a rate of frame bits, check sequence included, 10^6 per second.
+    FrameMegabitsPerSecond,
+    /// Median one-way delay in microseconds.
+    DelayP50Microseconds,
+    /// 99th percentile of the one-way delay in microseconds.
+    DelayP99Microseconds,
+    /// 99.9th percentile of the one-way delay in microseconds.
+    DelayP999Microseconds,
 }
 
-/// What the ratio of btu to the other must be.
+/// What must hold of btu's number, or of its ratio to the other's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Bound {
+    /// The ratio.
     AtLeast(f64),
+    /// The ratio.
     AtMost(f64),
+    /// The number itself is at least this.
+    Reaches(f64),
+    /// The number is at most so much more than the other's.
+    Adds(f64),
 }
 
 impl Case {
+    /// The cases of a list, each once: [`Self::Wire`] stands for all that are about the wire.
+    pub(crate) fn expanded(cases: &[Self]) -> Vec<Self> {
+        let mut expanded = Vec::new();
+        for &case in cases {
+            let meant = if case == Self::Wire { &Self::WIRE[..] } else { &[case] };
+            for case in meant {
+                if !expanded.contains(case) {
+                    expanded.push(*case);
+                }
+            }
+        }
+        expanded
+    }
+
+    const WIRE: [Self; 7] = [
+        Self::WireFrames,
+        Self::WireTcp,
+        Self::WireSuperframes,
+        Self::WireIdle,
+        Self::Wire10,
+        Self::Wire100,
+        Self::Wire1000,
+    ];
+
     /// Every tool of the case; btu is the first.
     pub(crate) fn tools(self) -> &'static [Tool] {
         match self {
             Self::Bulk | Self::Small => &[Tool::Btu, Tool::Iperf3, Tool::Nuttcp],
             Self::TcpRequest | Self::UdpRequest => &[Tool::Btu, Tool::Sockperf],
+            _ => &[Tool::Wire, Tool::Bridge],
         }
     }
 
@@ -73,6 +140,36 @@ impl Case {
             Self::TcpRequest | Self::UdpRequest => {
                 &[(Measure::P50Microseconds, Some(Bound::AtMost(1.0))), (Measure::P99Microseconds, None)]
             }
+            Self::WireFrames => {
+                &[(Measure::FrameMegabitsPerSecond, Some(Bound::Reaches(2000.0))), (Measure::FramesPerSecond, None)]
+            }
+            Self::WireTcp => &[(Measure::MegabitsPerSecond, None)],
+            Self::WireSuperframes => &[(Measure::MegabitsPerSecond, Some(Bound::Reaches(8000.0)))],
+            Self::Wire100 => &[
+                (Measure::DelayP50Microseconds, None),
+                (Measure::DelayP99Microseconds, Some(Bound::Adds(200.0))),
+                (Measure::DelayP999Microseconds, None),
+            ],
+            Self::Wire | Self::WireIdle | Self::Wire10 | Self::Wire1000 => &[
+                (Measure::DelayP50Microseconds, None),
+                (Measure::DelayP99Microseconds, None),
+                (Measure::DelayP999Microseconds, None),
+            ],
+        }
+    }
+
+    /// Whether bytes go one way, in btu's own traffic; otherwise requests are answered.
+    pub(crate) fn is_stream(self) -> bool {
+        matches!(self, Self::Bulk | Self::Small)
+    }
+
+    /// The frames that go beside datagrams whose delay is measured, in 10^6 frame bits per second.
+    pub(crate) fn load_megabits(self) -> u64 {
+        match self {
+            Self::Wire10 => 10,
+            Self::Wire100 => 100,
+            Self::Wire1000 => 1000,
+            _ => 0,
         }
     }
 
@@ -88,6 +185,14 @@ impl Case {
             Self::Small => "TCP, 100-byte messages",
             Self::TcpRequest => "request/response, TCP, 100 bytes",
             Self::UdpRequest => "request/response, UDP, 100 bytes",
+            Self::Wire => "the wire beside a kernel bridge",
+            Self::WireFrames => "flood of 1514-byte frames, frame by frame",
+            Self::WireTcp => "one TCP stream, frame by frame",
+            Self::WireSuperframes => "one TCP stream, superframes",
+            Self::WireIdle => "one-way delay, idle",
+            Self::Wire10 => "one-way delay beside 10 Mb/s",
+            Self::Wire100 => "one-way delay beside 100 Mb/s",
+            Self::Wire1000 => "one-way delay beside 1000 Mb/s",
         }
     }
 }
@@ -96,17 +201,27 @@ impl Measure {
     /// The unit, for people.
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::MegabitsPerSecond => "Mb/s",
             Self::MessagesPerSecond => "messages/s",
             Self::CpuSecondsPerGigabyte => "CPU s/GB",
-            Self::P50Microseconds => "us p50",
-            Self::P99Microseconds => "us p99",
+            Self::P50Microseconds | Self::DelayP50Microseconds => "us p50",
+            Self::P99Microseconds | Self::DelayP99Microseconds => "us p99",
+            Self::FramesPerSecond => "frames/s",
+            Self::MegabitsPerSecond | Self::FrameMegabitsPerSecond => "Mb/s",
+            Self::DelayP999Microseconds => "us p99.9",
         }
     }
 
     /// Whether more is better.
     pub(crate) fn more_is_better(self) -> bool {
-        matches!(self, Self::MegabitsPerSecond | Self::MessagesPerSecond)
+        matches!(
+            self,
+            Self::MegabitsPerSecond | Self::MessagesPerSecond | Self::FramesPerSecond | Self::FrameMegabitsPerSecond
+        )
+    }
+
+    /// Whether what one adds to the other says more than their ratio.
+    pub(crate) fn is_added(self) -> bool {
+        matches!(self, Self::DelayP50Microseconds | Self::DelayP99Microseconds | Self::DelayP999Microseconds)
     }
 }
 
@@ -118,6 +233,21 @@ impl Tool {
             Self::Iperf3 => "iperf3",
             Self::Nuttcp => "nuttcp",
             Self::Sockperf => "sockperf",
+            Self::Wire => "wire",
+            Self::Bridge => "bridge",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wire_stands_for_all_of_its_cases_once() {
+        let expanded = Case::expanded(&[Case::Wire100, Case::Wire, Case::Bulk]);
+        assert_eq!(expanded.len(), 8);
+        assert_eq!((expanded[0], expanded[7]), (Case::Wire100, Case::Bulk));
+        assert!(expanded[..7].iter().all(|case| case.tools() == [Tool::Wire, Tool::Bridge]));
     }
 }

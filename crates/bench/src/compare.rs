@@ -44,11 +44,11 @@ impl Spread {
         (min.is_finite() && max.is_finite()).then_some(Self { median, interval: (sorted[low], sorted[high]), min, max })
     }
 
-    /// Judges a ratio by its bound.
+    /// Judges a ratio, a number or a difference by its bound.
     pub(crate) fn verdict(&self, bound: Bound) -> Verdict {
         let (worst, middle, best, limit) = match bound {
-            Bound::AtLeast(limit) => (self.interval.0, self.median, self.interval.1, limit),
-            Bound::AtMost(limit) => (-self.interval.1, -self.median, -self.interval.0, -limit),
+            Bound::AtLeast(limit) | Bound::Reaches(limit) => (self.interval.0, self.median, self.interval.1, limit),
+            Bound::AtMost(limit) | Bound::Adds(limit) => (-self.interval.1, -self.median, -self.interval.0, -limit),
         };
         match limit {
             _ if worst >= limit => Verdict::Shown,
@@ -57,6 +57,11 @@ impl Spread {
             _ => Verdict::Missed,
         }
     }
+}
+
+/// The difference a-b of each block.
+pub(crate) fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
 /// The ratio a/b of each block.
@@ -87,6 +92,8 @@ mod tests {
         assert_eq!(spread.verdict(Bound::AtMost(1.2)), Verdict::Kept);
         assert_eq!(spread.verdict(Bound::AtMost(1.0)), Verdict::Open);
         assert_eq!(spread.verdict(Bound::AtMost(0.85)), Verdict::Missed);
+        assert_eq!(spread.verdict(Bound::Reaches(0.9)), Verdict::Shown);
+        assert_eq!(spread.verdict(Bound::Adds(0.85)), Verdict::Missed);
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Drop for Lab {
     }
 }
 
-fn within_five_seconds<T>(failure: &str, mut attempt: impl FnMut() -> Option<T>) -> Result<T> {
+pub(crate) fn within_five_seconds<T>(failure: &str, mut attempt: impl FnMut() -> Option<T>) -> Result<T> {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(5) {
         if let Some(done) = attempt() {

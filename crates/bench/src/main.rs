@@ -11,6 +11,7 @@ mod quiet;
 mod report;
 mod run;
 mod tools;
+mod wire;
 mod worker;
 
 use std::process::ExitCode;
@@ -20,8 +21,9 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let result = match args.part {
+    let result = match &args.part {
         Some(Part::Worker) => worker::run(),
+        Some(Part::Carry { socket }) => wire::carry(socket),
         Some(Part::Inside) => run::inside(&args),
         None => run::outside(),
     };

@@ -19,10 +19,11 @@ struct Ticks {
     all: u64,
 }
 
-/// Returns once the machine is quiet, after ten seconds in any case, with the share of its time that others took.
-pub(crate) fn wait() -> Result<f64> {
+/// Returns once the machine is quiet, after ten seconds in any case, or at once when `impatient`; with the share of its time
+/// that others took.
+pub(crate) fn wait(impatient: bool) -> Result<f64> {
     let mut busy = 1.0;
-    for _ in 0..PATIENCE {
+    for _ in 0..if impatient { 1 } else { PATIENCE } {
         let before = ticks()?;
         sleep(WATCH);
         busy = share(before, ticks()?);

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::Args;
 use crate::case::{Bound, Case, Measure, Tool};
-use crate::compare::{Spread, Verdict, ratios};
+use crate::compare::{Spread, Verdict, differences, ratios};
 use crate::run::Sample;
 
 /// Under which conditions everything was measured, the same for every tool.
@@ -22,14 +22,21 @@ pub(crate) struct Circumstances {
     processors: usize,
     pinning: &'static str,
     idle_states: &'static str,
-    network: &'static str,
+    network: String,
     congestion_control: String,
     btu: String,
     tools: Vec<String>,
 }
 
 impl Circumstances {
-    pub(crate) fn read(args: &Args, seed: u64, tools: Vec<String>, btu: String, is_held_awake: bool) -> Result<Self> {
+    pub(crate) fn read(
+        args: &Args,
+        cases: &[Case],
+        seed: u64,
+        tools: Vec<String>,
+        btu: String,
+        is_held_awake: bool,
+    ) -> Result<Self> {
         let idle_states =
             if is_held_awake { "held off through /dev/cpu_dma_latency = 0" } else { "as the system has them" };
         Ok(Self {
@@ -40,12 +47,20 @@ impl Circumstances {
             processors: std::thread::available_parallelism().context("count the processors")?.get(),
             pinning: "none",
             idle_states,
-            network: "one veth pair, default offloads and MTU",
+            network: networks(cases),
             congestion_control: setting("net/ipv4/tcp_congestion_control")?,
             btu,
             tools,
         })
     }
+}
+
+/// What the cases run on.
+fn networks(cases: &[Case]) -> String {
+    let (wire, plain): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tools().contains(&Tool::Wire));
+    let plain = (!plain.is_empty()).then_some("one veth pair, default offloads and MTU");
+    let wire = (!wire.is_empty()).then_some("for the wire's cases two veth pairs, offloads off unless said, MTU 1500");
+    plain.into_iter().chain(wire).collect::<Vec<_>>().join("; ")
 }
 
 /// One of the kernel's settings, in this namespace where it has namespaces.
@@ -61,6 +76,9 @@ impl fmt::Display for Circumstances {
         writeln!(f, "Linux {}, {} processors; pinning: {}", self.kernel, self.processors, self.pinning)?;
         writeln!(f, "idle states: {}; network: {}", self.idle_states, self.network)?;
         writeln!(f, "congestion control: {} for every tool", self.congestion_control)?;
+        if self.tools.is_empty() {
+            return Ok(());
+        }
         writeln!(f, "btu side: {}; against: {}", self.btu, self.tools.join(", "))
     }
 }
@@ -75,6 +93,8 @@ pub(crate) struct Comparison {
     is_best: bool,
     /// btu over the other, block by block.
     ratio: Option<Spread>,
+    /// btu less the other, block by block, where that says more.
+    added: Option<Spread>,
     bound: Option<Bound>,
     pub(crate) verdict: Option<Verdict>,
 }
@@ -86,14 +106,19 @@ impl Comparison {
         let mut all = Vec::new();
         for &(measure, bound) in case.measures() {
             for &against in &case.tools()[1..] {
-                let ratio = Spread::of(&ratios(
-                    &values(case, Tool::Btu, measure, samples),
-                    &values(case, against, measure, samples),
-                ));
+                let ours = values(case, case.tools()[0], measure, samples);
+                let theirs = values(case, against, measure, samples);
+                let ratio = Spread::of(&ratios(&ours, &theirs));
+                let added = Spread::of(&differences(&ours, &theirs)).filter(|_| measure.is_added());
                 let is_best = best == Some(against);
                 let bound = bound.filter(|_| is_best);
-                let verdict = ratio.zip(bound).map(|(ratio, bound)| ratio.verdict(bound));
-                all.push(Self { case, measure, against, is_best, ratio, bound, verdict });
+                let judged = match bound {
+                    Some(Bound::Reaches(_)) => Spread::of(&ours),
+                    Some(Bound::Adds(_)) => added,
+                    _ => ratio,
+                };
+                let verdict = judged.zip(bound).map(|(judged, bound)| judged.verdict(bound));
+                all.push(Self { case, measure, against, is_best, ratio, added, bound, verdict });
             }
         }
         all
@@ -113,6 +138,17 @@ fn best_of_others(case: Case, samples: &[Sample]) -> Option<Tool> {
 fn values(case: Case, tool: Tool, measure: Measure, samples: &[Sample]) -> Vec<f64> {
     let own = samples.iter().filter(|sample| sample.case == case && sample.tool == tool);
     own.map(|sample| sample.outcome.measure(measure)).collect()
+}
+
+/// What the machine did for others just before each sample.
+pub(crate) fn company(samples: &[Sample]) -> String {
+    let busy: Vec<f64> = samples.iter().map(|sample| 100.0 * sample.busy_before).collect();
+    Spread::of(&busy).map_or_else(String::new, |busy| {
+        format!(
+            "others took {:.0} % of the processors' time before a sample (median; at most {:.0} %)",
+            busy.median, busy.max
+        )
+    })
 }
 
 /// Medians of every tool, then ratios with their spread.
@@ -141,15 +177,28 @@ fn absolute(spread: &Spread, measure: Measure) -> String {
 }
 
 fn line(comparison: &Comparison) -> String {
-    let name = format!("btu/{}", comparison.against.name());
+    let first = comparison.case.tools()[0].name();
+    if let Some(Spread { median, interval: (low, high), min, max }) = comparison.added {
+        let (name, words) = (format!("{first}-{}", comparison.against.name()), bound_words(comparison));
+        return format!("{name:<13} {median:+.1} us [{low:+.1}, {high:+.1}] (min {min:+.1}, max {max:+.1}){words}");
+    }
+    let name = format!("{first}/{}", comparison.against.name());
     let Some(ratio) = comparison.ratio else { return format!("{name:<13} no ratio: a number is missing") };
-    let bound = match (comparison.bound, comparison.verdict) {
-        (Some(Bound::AtLeast(limit)), Some(verdict)) => format!("; at least {limit:.2}: {}", words(verdict)),
-        (Some(Bound::AtMost(limit)), Some(verdict)) => format!("; at most {limit:.2}: {}", words(verdict)),
-        _ => String::new(),
-    };
+    let bound = bound_words(comparison);
     let (low, high) = ratio.interval;
     format!("{name:<13} {:.3} [{low:.3}, {high:.3}] (min {:.3}, max {:.3}){bound}", ratio.median, ratio.min, ratio.max)
+}
+
+fn bound_words(comparison: &Comparison) -> String {
+    let (Some(bound), Some(verdict)) = (comparison.bound, comparison.verdict) else { return String::new() };
+    let (own, unit) = (comparison.case.tools()[0].name(), comparison.measure.unit());
+    let bound = match bound {
+        Bound::AtLeast(limit) => format!("at least {limit:.2}"),
+        Bound::AtMost(limit) => format!("at most {limit:.2}"),
+        Bound::Reaches(limit) => format!("{own} at least {limit:.0} {unit}"),
+        Bound::Adds(limit) => format!("at most {limit:+.0} us"),
+    };
+    format!("; {bound}: {}", words(verdict))
 }
 
 fn words(verdict: Verdict) -> &'static str {

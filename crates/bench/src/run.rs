@@ -13,7 +13,7 @@ use crate::compare::Verdict;
 use crate::lab::{self, Lab};
 use crate::report::{Circumstances, Comparison};
 use crate::tools::{self, Bench, Outcome, WorkerCommand};
-use crate::{order, quiet, report};
+use crate::{order, quiet, report, wire};
 
 /// One run of one tool.
 #[derive(Debug, serde::Serialize)]
@@ -35,20 +35,37 @@ pub(crate) fn outside() -> Result<ExitCode> {
 
 /// Measures everything, prints, writes, judges.
 pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
-    let cases = if args.case.is_empty() { all_cases() } else { args.case.clone() };
+    let cases = if args.case.is_empty() { all_cases() } else { Case::expanded(&args.case) };
     let versions = tools::ensure_present(&cases)?;
     let worker = WorkerCommand::find(args.btu.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let lab = Lab::raise(args.awake, args.congestion_control.as_deref())?;
-    let circumstances = Circumstances::read(args, seed, versions, worker.describe(), lab.is_held_awake())?;
-    print!("{circumstances}");
-    let bench = Bench { lab: &lab, worker: &worker, seconds: args.seconds, seed };
+    let is_about_wire = cases.iter().any(|case| case.tools().contains(&Tool::Wire));
+    let middle = is_about_wire.then(wire::Middle::raise).transpose()?;
+    let circumstances = Circumstances::read(args, &cases, seed, versions, worker.describe(), lab.is_held_awake())?;
+    if !args.json {
+        print!("{circumstances}");
+    }
+    let bench = Bench {
+        lab: &lab,
+        worker: &worker,
+        seconds: args.seconds,
+        seed,
+        middle: middle.as_ref(),
+        impatient: args.impatient,
+    };
     let samples = measure(&bench, &cases, args.blocks)?;
-    drop(lab);
+    drop((lab, middle));
     let comparisons: Vec<_> = cases.iter().flat_map(|&case| Comparison::all_of(case, &samples)).collect();
-    println!("{}", report::table(&cases, &samples, &comparisons));
+    if !args.json {
+        println!("{}\n{}", report::company(&samples), report::table(&cases, &samples, &comparisons));
+    }
     let path = report::write(&args.directory, &circumstances, &samples, &comparisons)?;
-    println!("written: {}", path.display());
+    if args.json {
+        print!("{}", std::fs::read_to_string(&path).context("read the result back")?);
+    } else {
+        println!("written: {}", path.display());
+    }
     let missed = comparisons.iter().any(|comparison| comparison.verdict == Some(Verdict::Missed));
     Ok(ExitCode::from(u8::from(args.check && missed)))
 }
@@ -64,7 +81,7 @@ fn measure(bench: &Bench<'_>, cases: &[Case], blocks: u32) -> Result<Vec<Sample>
         eprintln!("block {} of {blocks}", block + 1);
         for (position, (case, tool)) in order::block(cases, &mut random).into_iter().enumerate() {
             let failed = || format!("{} with {} in block {}", case.title(), tool.name(), block + 1);
-            let busy_before = quiet::wait()?;
+            let busy_before = quiet::wait(bench.impatient)?;
             let outcome = bench.run(case, tool).with_context(failed)?;
             samples.push(Sample { block, position, case, tool, busy_before, outcome });
         }

@@ -85,29 +85,20 @@ fn transport(case: Case) -> Transport {
 fn serving(case: Case) -> Activity {
     let on = FAR.parse().expect("a constant address");
     let message = Bytes::new(case.message_bytes());
-    match case {
-        Case::Bulk | Case::Small => {
-            Activity::TcpReceive(TcpReceive { meeting: Meeting::Listen(on), token: TOKEN, message, window: None })
-        }
-        Case::TcpRequest | Case::UdpRequest => {
-            Activity::Respond(Respond { on, transport: transport(case), token: TOKEN, message })
-        }
+    if case.is_stream() {
+        Activity::TcpReceive(TcpReceive { meeting: Meeting::Listen(on), token: TOKEN, message, window: None })
+    } else {
+        Activity::Respond(Respond { on, transport: transport(case), token: TOKEN, message })
     }
 }
 
 fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
     let message = Bytes::new(case.message_bytes());
-    match case {
-        Case::Bulk | Case::Small => Activity::TcpSend(TcpSend {
-            meeting: Meeting::Connect(to),
-            token: TOKEN,
-            message,
-            work: Work::For(duration),
-            window: None,
-        }),
-        Case::TcpRequest | Case::UdpRequest => {
-            Activity::Request(Request { to, transport: transport(case), token: TOKEN, message, duration })
-        }
+    if case.is_stream() {
+        let (meeting, work) = (Meeting::Connect(to), Work::For(duration));
+        Activity::TcpSend(TcpSend { meeting, token: TOKEN, message, work, window: None })
+    } else {
+        Activity::Request(Request { to, transport: transport(case), token: TOKEN, message, duration })
     }
 }
 

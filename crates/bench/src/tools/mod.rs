@@ -8,7 +8,7 @@ mod sockperf;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use nix::unistd::Uid;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub(crate) use btu::WorkerCommand;
 
 use crate::case::{Case, Measure, Tool};
 use crate::lab::Lab;
-use crate::leash;
+use crate::{leash, wire};
 
 /// What one run of a tool gave.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -26,6 +26,12 @@ pub(crate) enum Outcome {
     Stream { bytes: f64, seconds: f64, cpu_seconds: f64, message_bytes: f64 },
     /// Requests: quantiles of the round-trip time.
     Requests { p50_us: f64, p99_us: f64 },
+    /// A stream through a wire or bridge: payload at the receiver.
+    Carried { megabits_per_second: f64 },
+    /// Full frames at the receiver's interface, of so many offered.
+    Frames { per_second: f64, offered_per_second: f64 },
+    /// Quantiles of the one-way delay, and how many datagrams they are of.
+    Delay { p50_us: f64, p99_us: f64, p999_us: f64, datagrams: u64, lost: u64 },
 }
 
 impl Outcome {
@@ -36,13 +42,22 @@ impl Outcome {
             (Self::Stream { bytes, seconds, message_bytes, .. }, Measure::MessagesPerSecond) => {
                 bytes / message_bytes / seconds
             }
+            (Self::Carried { megabits_per_second }, Measure::MegabitsPerSecond) => megabits_per_second,
+            (Self::Frames { per_second, .. }, Measure::FramesPerSecond) => per_second,
+            (Self::Frames { per_second, .. }, Measure::FrameMegabitsPerSecond) => per_second * FRAME_BITS / 1e6,
+            (Self::Delay { p999_us, .. }, Measure::DelayP999Microseconds) => p999_us,
             (Self::Stream { bytes, cpu_seconds, .. }, Measure::CpuSecondsPerGigabyte) => cpu_seconds / (bytes / 1e9),
-            (Self::Requests { p50_us, .. }, Measure::P50Microseconds) => p50_us,
-            (Self::Requests { p99_us, .. }, Measure::P99Microseconds) => p99_us,
+            (Self::Requests { p50_us, .. }, Measure::P50Microseconds)
+            | (Self::Delay { p50_us, .. }, Measure::DelayP50Microseconds) => p50_us,
+            (Self::Requests { p99_us, .. }, Measure::P99Microseconds)
+            | (Self::Delay { p99_us, .. }, Measure::DelayP99Microseconds) => p99_us,
             _ => f64::NAN,
         }
     }
 }
+
+/// A full frame with its check sequence.
+const FRAME_BITS: f64 = 1518.0 * 8.0;
 
 /// Where and how long a tool is run.
 pub(crate) struct Bench<'a> {
@@ -50,6 +65,10 @@ pub(crate) struct Bench<'a> {
     pub(crate) worker: &'a WorkerCommand,
     pub(crate) seconds: u32,
     pub(crate) seed: u64,
+    /// Whether to measure though the machine is busy.
+    pub(crate) impatient: bool,
+    /// For the cases about the wire.
+    pub(crate) middle: Option<&'a wire::Middle>,
 }
 
 impl Bench<'_> {
@@ -60,6 +79,10 @@ impl Bench<'_> {
             Tool::Iperf3 => iperf3::run(self, case),
             Tool::Nuttcp => nuttcp::run(self, case),
             Tool::Sockperf => sockperf::run(self, case),
+            Tool::Wire | Tool::Bridge => {
+                let middle = self.middle.context("a case about the wire without the network for it")?;
+                wire::run(middle, case, tool, Duration::from_secs(u64::from(self.seconds)))
+            }
         }
     }
 }

@@ -1,0 +1,47 @@
+//! btu's wire side by side with the kernel's bridge, between the same two stations.
+//!
+//! ```text
+//! near (this namespace) --veth-- middle: wire or bridge --veth-- far
+//! ```
+
+mod forwarder;
+mod load;
+mod middle;
+
+use std::io::{BufRead, stdin};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use btu_testbed::port::Carriage;
+
+use crate::case::{Case, Tool};
+use crate::tools::Outcome;
+use forwarder::Forwarder;
+pub(crate) use middle::Middle;
+
+/// Puts the forwarder between the stations, measures, takes it away.
+pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Result<Outcome> {
+    let carriage = if case == Case::WireSuperframes { Carriage::Superframes } else { Carriage::Frames };
+    middle.set_offloads(carriage == Carriage::Superframes)?;
+    let forwarder = Forwarder::start(middle, tool, carriage)?;
+    let outcome = match case {
+        Case::WireFrames => load::flood(middle, time),
+        Case::WireTcp | Case::WireSuperframes => load::stream(middle, time),
+        _ => load::delay(middle, case.load_megabits(), time),
+    };
+    forwarder.end()?;
+    outcome
+}
+
+/// This program as a wire: its plan is the one line on standard input.
+pub(crate) fn carry(socket: &Path) -> Result<ExitCode> {
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line).context("read the plan")?;
+    let plan = serde_json::from_str(&line).context("understand the plan")?;
+    let listener = UnixListener::bind(socket).context("make the control socket")?;
+    btu_testbed::wire::run(&plan, listener, None)?;
+    Ok(ExitCode::SUCCESS)
+}
