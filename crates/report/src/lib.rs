@@ -9,9 +9,11 @@ mod number;
 mod paint;
 mod runs;
 mod sheet;
+mod sim;
 mod text;
 
 pub use head::{RunHead, TextOptions};
 pub use history::btu95_text;
 pub use runs::{RunLine, runs_text};
+pub use sim::sim_text;
 pub use text::rate_text;

@@ -1,0 +1,82 @@
+//! The result of a simulation for a terminal: what speaks against it first, then the tables.
+
+mod doubts;
+mod tables;
+
+use btu_medium::sim::Outcome;
+
+use crate::head::TextOptions;
+use crate::number::{count, duration};
+use crate::paint::Paint;
+use crate::sheet::{columns, wrap};
+
+/// The whole result, with a table of all stations if `stations`; lines end with `\n`.
+pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> String {
+    let page = Page { outcome, options: *options, paint: Paint(options.colour) };
+    let mut sections = vec![
+        head(&page),
+        doubts::lines(&page),
+        tables::flows(&page),
+        tables::delays(&page),
+        tables::exchanges(&page),
+        tables::media(&page),
+        tables::losses(&page),
+    ];
+    if stations {
+        sections.push(tables::stations(&page));
+    }
+    sections.push(books(&page));
+    let sections: Vec<String> =
+        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
+    sections.join("\n\n") + "\n"
+}
+
+/// What every section is made from.
+struct Page<'a> {
+    outcome: &'a Outcome,
+    options: TextOptions,
+    paint: Paint,
+}
+
+impl Page<'_> {
+    /// A section: its title, an explanation that may be skipped, and the lines of its table.
+    fn section(&self, title: &str, note: &str, table: Vec<String>) -> Vec<String> {
+        let width = self.options.columns();
+        let heading = if columns(title) + 2 + columns(note) <= width {
+            let heading = format!("{}  {}", self.paint.title(title), self.paint.quiet(note));
+            vec![heading.trim_end().to_owned()]
+        } else {
+            let note = wrap(note, width, 0).into_iter().map(|line| self.paint.quiet(&line));
+            std::iter::once(self.paint.title(title)).chain(note).collect()
+        };
+        [heading, table].concat()
+    }
+}
+
+/// `Simulation of NAME`, what it is, and how long and how often.
+fn head(page: &Page) -> Vec<String> {
+    let Outcome { network, about, settings, .. } = page.outcome;
+    let mut lines = vec![format!("{} {}", page.paint.title("Simulation of"), page.paint.strong(network))];
+    if !about.is_empty() {
+        lines.extend(wrap(about, page.options.columns(), 0));
+    }
+    let how = format!(
+        "{} of {}, the first {} of each not counted; seed {}",
+        count(settings.replications as usize, "replication"),
+        duration(settings.duration),
+        duration(settings.warm_up),
+        settings.seed
+    );
+    lines.extend(wrap(&how, page.options.columns(), 0).iter().map(|line| page.paint.quiet(line)));
+    lines
+}
+
+/// That every frame is accounted for.
+fn books(page: &Page) -> Vec<String> {
+    let books = page.outcome.books;
+    let text = format!(
+        "Books: {} under way after the warm-up + {} handed over = {} delivered + {} lost + {} still under way.",
+        books.inside_at_start, books.generated, books.delivered, books.dropped, books.inside
+    );
+    wrap(&text, page.options.columns(), 2).iter().map(|line| page.paint.quiet(line)).collect()
+}

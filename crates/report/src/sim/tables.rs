@@ -1,0 +1,172 @@
+//! The tables.
+
+use btu_medium::sim::{DelayOutcome, FlowOutcome, MediumOutcome};
+use btu_stats::Estimate;
+
+use super::Page;
+use crate::number::{NOTHING, or_dash, percent, plus_minus, three_digits};
+use crate::sheet::Sheet;
+
+/// Bits per second in a megabit.
+const MEGABIT: f64 = 1e6;
+
+/// What was offered and what arrived.
+pub(super) fn flows(page: &Page) -> Vec<String> {
+    let flows = &page.outcome.flows;
+    if flows.is_empty() {
+        return vec!["The network file draws no traffic, so there is nothing to see.".to_owned()];
+    }
+    let mut sheet = sheet(&["flow", "senders", "offered/s", "delivered/s", "Mb/s", "", "lost %", "fairness"]);
+    for flow in flows {
+        sheet.row(vec![
+            flow.name.clone(),
+            flow.senders.to_string(),
+            three_digits(flow.offered_frames_per_second.value),
+            three_digits(flow.delivered_frames_per_second.value),
+            three_digits(flow.goodput_bits_per_second.value / MEGABIT),
+            plus_minus(Some(&flow.goodput_bits_per_second)),
+            lost(flow),
+            or_dash(flow.fairness.map(|fairness| fairness.value)),
+        ]);
+    }
+    let note = "frames a second; Mb/s from destination address to check sequence; Jain's fairness over senders";
+    page.section("Flows", note, sheet.lines())
+}
+
+/// How long frames took.
+pub(super) fn delays(page: &Page) -> Vec<String> {
+    let mut sheet = sheet(&["flow", "mean", "", "sd", "p50", "", "p99", "", "longest"]);
+    for flow in &page.outcome.flows {
+        sheet.row(std::iter::once(flow.name.clone()).chain(delay(flow.delay.as_ref())).collect());
+    }
+    let note = format!("from hand-over to last bit; ± {} % intervals", percent(page.outcome.confidence));
+    if page.outcome.flows.is_empty() { Vec::new() } else { page.section("Delay", &note, sheet.lines()) }
+}
+
+/// Exchanges of flows that have them.
+pub(super) fn exchanges(page: &Page) -> Vec<String> {
+    let mut sheet = sheet(&["flow", "per second", "mean", "", "sd", "p50", "", "p99", "", "longest"]);
+    let mut any = false;
+    for flow in &page.outcome.flows {
+        let Some(exchanges) = &flow.exchanges else { continue };
+        any = true;
+        let first = [flow.name.clone(), three_digits(exchanges.per_second.value)];
+        sheet.row(first.into_iter().chain(delay(exchanges.took.as_ref())).collect());
+    }
+    if any { page.section("Exchanges", "from a request to its answer", sheet.lines()) } else { Vec::new() }
+}
+
+/// What segments and links were busy with.
+pub(super) fn media(page: &Page) -> Vec<String> {
+    let collide = page.outcome.media.iter().any(|medium| medium.collisions_per_second.is_some());
+    let head = ["medium", "kind", "rate", "data %", "+ collisions %", "busy %", "Mb/s", "frames/s", "collisions/s"];
+    // Where there is little room, the kind and the frames a second go first.
+    let room = page.options.is_wide();
+    let shown = |place: usize| match place {
+        1 | 7 => room,
+        4 | 8 => collide,
+        _ => true,
+    };
+    let pick = |cells: Vec<String>| {
+        cells.into_iter().enumerate().filter(|&(place, _)| shown(place)).map(|(_, cell)| cell).collect::<Vec<_>>()
+    };
+    let mut sheet = Sheet::new(pick(head.map(str::to_owned).to_vec()), if room { 2 } else { 1 });
+    let used: Vec<_> = page.outcome.media.iter().filter(|medium| medium.frames_per_second.value > 0.0).collect();
+    for medium in &used {
+        sheet.row(pick(medium_cells(medium)));
+    }
+    if used.is_empty() {
+        return Vec::new();
+    }
+    let idle = page.outcome.media.len() - used.len();
+    let idle = if idle > 0 { format!("; {idle} idle left out") } else { String::new() };
+    page.section(
+        "Media",
+        &format!("shares of time; busy counts preamble, gap, cells and padding too{idle}"),
+        sheet.lines(),
+    )
+}
+
+fn medium_cells(medium: &MediumOutcome) -> Vec<String> {
+    vec![
+        medium.name.clone(),
+        medium.medium.to_owned(),
+        if medium.lines > 1 { format!("{} x {}", medium.lines, medium.rate) } else { medium.rate.to_string() },
+        percent(medium.data.value),
+        if medium.collisions_per_second.is_some() {
+            percent(medium.data_and_collisions.value)
+        } else {
+            NOTHING.to_owned()
+        },
+        percent(medium.busy.value),
+        three_digits(medium.goodput_bits_per_second.value / MEGABIT),
+        three_digits(medium.frames_per_second.value),
+        or_dash(medium.collisions_per_second.map(|rate| rate.value)),
+    ]
+}
+
+/// What was lost, and why.
+pub(super) fn losses(page: &Page) -> Vec<String> {
+    let mut sheet = Sheet::new(["flow", "cause", "frames", "share %"].map(str::to_owned).to_vec(), 2);
+    let mut any = false;
+    for (flow, drop) in page.outcome.flows.iter().flat_map(|flow| flow.drops.iter().map(move |drop| (flow, drop))) {
+        any = true;
+        let share = three_digits(drop.share.value * 100.0);
+        sheet.row(vec![flow.name.clone(), drop.cause.to_owned(), drop.frames.to_string(), share]);
+    }
+    if any { page.section("Losses", "of all frames that ended", sheet.lines()) } else { Vec::new() }
+}
+
+/// Every station.
+pub(super) fn stations(page: &Page) -> Vec<String> {
+    let mut sheet = sheet(&["station", "sent/s", "delivered/s", "Mb/s", "mean delay", "lost %", "received/s"]);
+    for station in &page.outcome.stations {
+        sheet.row(vec![
+            station.name.clone(),
+            three_digits(station.sent_frames_per_second),
+            three_digits(station.delivered_frames_per_second),
+            three_digits(station.goodput_bits_per_second / MEGABIT),
+            station.delay_mean.map_or_else(|| NOTHING.to_owned(), time),
+            station.lost.map_or_else(|| NOTHING.to_owned(), share_lost),
+            three_digits(station.received_frames_per_second),
+        ]);
+    }
+    let fairness =
+        page.outcome.fairness.map(|fairness| format!("fairness over all that send: {}", three_digits(fairness.value)));
+    page.section("Stations", &fairness.unwrap_or_default(), sheet.lines())
+}
+
+fn sheet(head: &[&str]) -> Sheet {
+    Sheet::new(head.iter().map(|&word| word.to_owned()).collect(), 1)
+}
+
+/// Mean, deviation, median, 99th percentile with their intervals, and the longest.
+fn delay(delay: Option<&DelayOutcome>) -> Vec<String> {
+    let Some(delay) = delay else { return vec![NOTHING.to_owned(); 1] };
+    let with_interval = |estimate: &Estimate| [time(estimate.value), plus_minus(Some(estimate))];
+    let [mean, mean_half] = with_interval(&delay.mean);
+    let [p50, p50_half] = with_interval(&delay.p50);
+    let [p99, p99_half] = with_interval(&delay.p99);
+    vec![mean, mean_half, time(delay.deviation.value), p50, p50_half, p99, p99_half, time(delay.longest)]
+}
+
+/// The share of frames that ended that were lost, in per cent.
+fn lost(flow: &FlowOutcome) -> String {
+    share_lost(flow.drops.iter().map(|drop| drop.share.value).sum())
+}
+
+/// Rare losses matter, so they are not rounded to 0.
+fn share_lost(share: f64) -> String {
+    if share == 0.0 { "0".to_owned() } else { three_digits(share * 100.0) }
+}
+
+/// Seconds with three significant digits and the unit that suits: `1.07 ms`.
+fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        _ if seconds < 1e-6 => (seconds * 1e9, "ns"),
+        _ if seconds < 1e-3 => (seconds * 1e6, "us"),
+        _ if seconds < 1.0 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
