@@ -2,6 +2,7 @@
 
 mod net;
 mod raise;
+mod sim;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use net::{Check, Net};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
+pub(crate) use sim::Sim;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -50,6 +52,9 @@ pub(crate) enum Command {
     /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
     #[command(after_help = RATE_EXAMPLES)]
     Rate(Box<Rate>),
+    /// Simulate what a network file draws, in virtual time
+    #[command(after_help = sim::EXAMPLES)]
+    Sim(Sim),
     /// Network files: check them, and raise the networks they draw
     #[command(subcommand)]
     Net(Net),

@@ -17,6 +17,7 @@ mod preflight;
 mod progress;
 mod rate;
 mod runs;
+mod sim;
 mod terminal;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
         cli::Command::Net(net) => return net::run(net, &arguments.common),
+        cli::Command::Sim(sim) => sim::run(&sim, &arguments.common),
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),
         cli::Command::Show(show) => runs::show(&show, &arguments.common),
         cli::Command::History(history) => history::run(&history, &arguments.common),

@@ -1,7 +1,7 @@
 //! Progress on standard error: the current cell and the time left, on terminals only.
 
 use std::io::{IsTerminal, stderr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use btu_control::coordinator::{Observer, Phase, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -63,6 +63,46 @@ impl Observer for Bar {
         } else {
             eprintln!("{text}");
         }
+    }
+}
+
+/// How long a simulation runs before its progress is shown: who waits no longer need not be told.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A simulation's bar: how much of its virtual time is done, and the time left.
+pub(crate) struct SimulationBar {
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl SimulationBar {
+    /// A bar, or nothing when `quiet` or when standard error is not a terminal.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let shown = !quiet && stderr().is_terminal();
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(1000), target);
+        bar.set_style(style("{bar:24} {msg}"));
+        Self { bar, begun: Instant::now() }
+    }
+
+    /// Shows that this share of the work is done.
+    pub(crate) fn show(&self, share: f64) {
+        let gone = self.begun.elapsed();
+        if gone < PATIENCE {
+            return;
+        }
+        self.bar.set_position((share.clamp(0.0, 1.0) * 1000.0) as u64);
+        let left = if share > 0.0 {
+            format!("{} left", clock(gone.mul_f64((1.0 - share).max(0.0) / share)))
+        } else {
+            "simulating".to_owned()
+        };
+        self.bar.set_message(left);
+    }
+
+    /// Takes the bar off the screen.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
     }
 }
 

@@ -1,0 +1,49 @@
+//! `btu sim`: what may be written after it.
+
+use btu_units::Span;
+use clap::Args;
+
+use super::quantity;
+use crate::files;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  btu sim laboratory-1995                          a network of the library; `btu net list` lists them
+  btu sim lab.toml --duration '60 s' --replications 10
+  btu sim lab.toml --set traffic.background.load='60 %'
+  btu sim lab.toml --idealised                     Lam's contention, to check against closed forms
+  btu sim lab.toml --json > lab.json
+
+The same file, options and seed give the same figures on every run.";
+
+/// `btu sim`.
+#[derive(Debug, Args)]
+pub(crate) struct Sim {
+    /// Network file or name of the library; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) network: String,
+    /// Virtual time of each replication, warm-up included [default: about 200,000 frames]
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) duration: Option<Span>,
+    /// Virtual time at the start that is not counted [default: a tenth of the duration]
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) warm_up: Option<Span>,
+    /// How often, each time with other chance; intervals come from the differences
+    #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) replications: u32,
+    /// Seed of all chance
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Value to put in the place of a file's, such as traffic.background.load='60 %'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// Lam's idealised contention on every shared Ethernet instead of the standard's
+    #[arg(long)]
+    pub(crate) idealised: bool,
+    /// Show every station
+    #[arg(long)]
+    pub(crate) stations: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
