@@ -163,3 +163,33 @@ fn sizes_are_those_of_the_file() {
     let size = bulk.goodput_bits_per_second.value / bulk.delivered_frames_per_second.value / 8.0;
     assert!((size - Bytes::new(1518).count() as f64).abs() < 1e-9, "{size}");
 }
+
+/// One host alone sends full frames at 10^7 / (8 (1518 + 20)) = 812.74 a second, which is 9.870 Mb/s.
+#[test]
+fn one_saturated_host_has_the_cable_to_itself() {
+    let drawing = read(
+        "name = \"one\"\n[segments.lab]\nmedium = \"shared-ethernet\"\n[stations.host]\nsegment = \"lab\"\ncount = 2\n\
+         [traffic.bulk]\nfrom = \"host-1\"\nto = \"host-2\"\nsize = \"1518 B\"\nsaturated = true\n",
+    );
+    let outcome = simulate(&drawing, &settings(20, 1)).unwrap();
+    let rate = outcome.flows[0].delivered_frames_per_second.value;
+    assert!((rate / 812.7438 - 1.0).abs() < 1e-4, "{rate}");
+    assert!((outcome.media[0].busy.value - 1.0).abs() < 1e-3, "{:?}", outcome.media[0].busy);
+    assert!(outcome.doubts.iter().any(|doubt| matches!(doubt, Doubt::AlwaysMore { .. })));
+}
+
+/// Lam's formula for 500 frames of 0.8 ms a second and a propagation delay of 25.6 us (5909.5 m at 0.77 c): 1.220098 ms.
+#[test]
+fn idealised_contention_gives_lams_delay() {
+    let mut drawing = read(
+        "name = \"lam\"\n[segments.lab]\nmedium = \"shared-ethernet\"\nlength = \"5909.5 m\"\nvelocity = 0.77\n\
+         [stations.host]\nsegment = \"lab\"\ncount = 50\n[traffic.load]\nfrom = \"host\"\nto = \"host\"\nsize = \"1000 B\"\n\
+         packets_per_s = 10\n",
+    );
+    idealise(&mut drawing);
+    let outcome = simulate(&drawing, &settings(400, 4)).unwrap();
+    let mean = outcome.flows[0].delay.as_ref().unwrap().mean;
+    // 720,000 frames: the simulation's own interval is below 0.3 %.
+    assert!((mean.value / 1.220_098e-3 - 1.0).abs() < 0.01, "{mean:?}");
+    assert!(mean.relative_half_width().unwrap() < 0.005, "{mean:?}");
+}
