@@ -207,7 +207,9 @@ fn three_hundred_stations() {
                 station.send(&[frame(number, Address::of_station(0), 0, SHORT)]);
             }
             thread::sleep(Span::from_milliseconds(100).into());
-            stations.iter_mut().for_each(|station| drop(station.receive_until(soon(1))));
+            for station in &mut stations {
+                station.receive_until(soon(1));
+            }
             for (number, station) in (0..).zip(&mut stations) {
                 let opposite = Address::of_station((number + STATIONS / 2) % STATIONS);
                 station.send(&(0..10).map(|count| frame(number, opposite, count, FULL)).collect::<Vec<_>>());

@@ -29,7 +29,9 @@ impl Raw {
             let buffers: Vec<u32> =
                 part.iter().map(|frame| self.buffers.put(Carriage::Frames, frame).unwrap()).collect();
             assert_eq!(self.port.send(&mut self.batch, &self.buffers, &buffers).unwrap(), part.len());
-            buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+            for buffer in buffers {
+                self.buffers.release(buffer);
+            }
         }
     }
 
