@@ -21,7 +21,6 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("line_damage", || conformance::damage_is_binomial(&mut NetemBench::new(), share(0.05))),
     ("line_jitter_normal", || jitter(Shape::Normal, 1.0)),
     ("line_jitter_uniform", || jitter(Shape::Uniform, 1.0 / 3f64.sqrt())),
-    ("line_jitter_pareto", || jitter(Shape::Pareto, 0.98)),
     ("line_jitter_quantiles", jitter_quantiles),
     ("line_jitter_in_order", || conformance::jitter_keeps_order_where_asked(&mut NetemBench::new())),
     ("line_jitter_and_reordering", overtaking_behind_ordered_jitter),
@@ -61,6 +60,7 @@ fn jittery(shape: Shape) -> Direction {
 }
 
 /// Mean and standard deviation of the delays, and frames overtake. `deviation` is in milliseconds.
+/// Not for Pareto: its fourth moment is infinite, so a sample does not tell how far its deviation may be off.
 fn jitter(shape: Shape, deviation: f64) {
     let script = steady(8000, APART, SHORTEST_FRAME);
     let (arrivals, _) = NetemBench::new().ride(&jittery(shape), &script);
