@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::case::Case;
+use crate::simulator::Simulator;
 
 /// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair, and btu's wire side by side with
 /// the kernel's bridge (`--case wire`).
@@ -52,7 +53,7 @@ pub(crate) struct Args {
 }
 
 /// The processes that this program makes of itself.
-#[derive(Debug, Clone, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(crate) enum Part {
     /// Performs one activity, spoken to as any worker of btu.
     #[command(hide = true)]
@@ -62,6 +63,18 @@ pub(crate) enum Part {
     Carry {
         /// Its control socket.
         socket: PathBuf,
+    },
+    /// Compares the simulator with ns-3's CSMA instead
+    Simulator(Simulator),
+    /// Simulates a saturated segment once.
+    #[command(hide = true)]
+    Simulate {
+        /// How many
+        stations: u32,
+        /// Length of each frame
+        frame_octets: u32,
+        /// Virtual time
+        milliseconds: u32,
     },
     /// Runs the comparison, in a network namespace that was made for it.
     #[command(hide = true)]

@@ -10,6 +10,7 @@ mod order;
 mod quiet;
 mod report;
 mod run;
+mod simulator;
 mod tools;
 mod wire;
 mod worker;
@@ -22,6 +23,10 @@ use clap::Parser;
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.part {
+        Some(Part::Simulator(asked)) => simulator::run(asked),
+        &Some(Part::Simulate { stations, frame_octets, milliseconds }) => {
+            simulator::simulate(stations, frame_octets, milliseconds)
+        }
         Some(Part::Worker) => worker::run(),
         Some(Part::Carry { socket }) => wire::carry(socket),
         Some(Part::Inside) => run::inside(&args),

@@ -21,6 +21,8 @@ pub struct Audience {
     stations: Vec<(Address, Tap)>,
     bridges: Vec<Tap>,
     taps: u32,
+    /// Where stations are reached, by their numbers, as far as they were announced.
+    announced: Vec<Option<Tap>>,
 }
 
 impl Audience {
@@ -42,10 +44,28 @@ impl Audience {
         self.taps
     }
 
+    /// Notes that every bridge here knows already that the `number`th station is reached through `tap`, its own or that of
+    /// the one bridge that leads to it. Bridges that would only look at a frame to it and throw it away need not hear it
+    /// then: on a backbone with hundreds of them nearly all would.
+    pub fn announce(&mut self, number: u32, tap: Tap) {
+        if self.bridges.is_empty() {
+            return;
+        }
+        let place = number as usize;
+        if self.announced.len() <= place {
+            self.announced.resize(place + 1, None);
+        }
+        self.announced[place] = Some(tap);
+    }
+
     /// Puts the taps that take up a frame from `from` to `destination` into `to`, which is emptied first. The order is
     /// always the same: the station, then the bridges; or all in order of their taps.
     pub fn of(&self, from: Tap, destination: Address, to: &mut Vec<Tap>) {
         to.clear();
+        if let Some(tap) = self.announced_at(destination) {
+            to.extend(Some(tap).filter(|&tap| tap != from));
+            return;
+        }
         match self.stations.binary_search_by_key(&destination, |&(address, _)| address) {
             Ok(place) if !destination.is_group() => {
                 let station = self.stations[place].1;
@@ -55,6 +75,10 @@ impl Audience {
             Err(_) if destination.is_station() => to.extend(self.bridges.iter().copied().filter(|&tap| tap != from)),
             _ => to.extend((0..self.taps).map(Tap).filter(|&tap| tap != from)),
         }
+    }
+
+    fn announced_at(&self, destination: Address) -> Option<Tap> {
+        self.announced.get(destination.station_number()? as usize).copied().flatten()
     }
 }
 
@@ -74,6 +98,23 @@ mod tests {
     fn a_station_and_the_bridges_hear_what_is_addressed_to_it() {
         assert_eq!(audience_of(0, Address::of_station(2)), [2, 3]);
         assert_eq!(audience_of(3, Address::of_station(2)), [2], "a bridge does not hear itself");
+    }
+
+    #[test]
+    fn an_announced_station_is_reached_without_asking_the_bridges() {
+        let listeners = [Listener::Station(Address::of_station(0)), Listener::Bridge, Listener::Bridge];
+        let mut audience = Audience::new(&listeners);
+        audience.announce(0, Tap(0));
+        audience.announce(7, Tap(2));
+        let mut taps = Vec::new();
+        for (from, station, expected) in
+            [(1, 0, vec![Tap(0)]), (0, 7, vec![Tap(2)]), (2, 7, vec![]), (0, 8, vec![Tap(1), Tap(2)])]
+        {
+            audience.of(Tap(from), Address::of_station(station), &mut taps);
+            assert_eq!(taps, expected, "from {from} to {station}");
+        }
+        audience.of(Tap(0), Address::BROADCAST, &mut taps);
+        assert_eq!(taps, [Tap(1), Tap(2)], "group frames reach everybody as before");
     }
 
     #[test]

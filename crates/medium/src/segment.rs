@@ -38,6 +38,10 @@ pub trait Segment {
     /// What the medium was busy with, from the start or the last reset until the last poll's or frame's `now`.
     fn meter(&self) -> Meter;
 
+    /// Told before the start: every bridge on the medium knows that the `number`th station is reached through `tap`; see
+    /// [`crate::Audience::announce`].
+    fn announce(&mut self, number: u32, tap: Tap);
+
     /// Opens new books and meters; frames inside are carried over as received.
     fn reset(&mut self);
 }

@@ -3,6 +3,7 @@
 use super::Fabric;
 use super::node::{Node, Place};
 use crate::frame::Address;
+use crate::segment::{Segment, Tap};
 
 impl Fabric {
     /// Lets every bridge and star learn where all stations are, as if each had announced itself before the start; nothing is
@@ -14,21 +15,23 @@ impl Fabric {
         for station in 0..self.entries.len() {
             open.push(self.entries[station]);
             while let Some(place) = open.pop() {
-                self.introduce(Address::of_station(station as u32), place, &ways, &mut open);
+                self.introduce(station as u32, place, &ways, &mut open);
             }
         }
     }
 
     /// Introduces a station to the bridge at `place`, and opens the places that its frame would reach from there.
-    fn introduce(&mut self, station: Address, place: Place, ways: &[Vec<(u32, Place)>], open: &mut Vec<Place>) {
+    fn introduce(&mut self, station: u32, place: Place, ways: &[Vec<(u32, Place)>], open: &mut Vec<Place>) {
         let (node, came_by) = match place {
             Place::Station(_) => return,
             Place::Line(node) => (node, None),
             Place::Tap(node, tap) => (node, Some(tap.0)),
             Place::Bridge(node, port) => (node, Some(port)),
         };
-        if let (Node::Bridge { bridge, .. }, Some(port)) = (&mut self.nodes[node as usize], came_by) {
-            bridge.table().learn(station, port);
+        match (&mut self.nodes[node as usize], came_by) {
+            (Node::Bridge { bridge, .. }, Some(port)) => bridge.table().learn(Address::of_station(station), port),
+            (Node::Medium { medium, .. }, Some(tap)) => medium.announce(station, Tap(tap)),
+            _ => {}
         }
         open.extend(ways[node as usize].iter().filter(|&&(way, _)| Some(way) != came_by).map(|&(_, place)| place));
     }

@@ -45,6 +45,10 @@ impl Segment for Medium {
         each!(self, segment => segment.meter())
     }
 
+    fn announce(&mut self, number: u32, tap: Tap) {
+        each!(self, segment => segment.announce(number, tap));
+    }
+
     fn reset(&mut self) {
         each!(self, segment => segment.reset());
     }

@@ -124,6 +124,10 @@ impl Segment for Fddi {
         self.0.meter()
     }
 
+    fn announce(&mut self, number: u32, tap: Tap) {
+        self.0.announce(number, tap);
+    }
+
     fn reset(&mut self) {
         self.0.reset();
     }

@@ -171,6 +171,10 @@ impl<A: Access> Ring<A> {
         Meter { data, overhead, frames: self.work.frames, lines: 1, ..Meter::default() }
     }
 
+    pub(crate) fn announce(&mut self, number: u32, tap: Tap) {
+        self.audience.announce(number, tap);
+    }
+
     pub(crate) fn reset(&mut self) {
         self.exit.reset(self.waiting);
         self.work = Work::default();

@@ -178,6 +178,10 @@ impl Segment for Box<dyn Segment> {
         (**self).meter()
     }
 
+    fn announce(&mut self, number: u32, tap: Tap) {
+        (**self).announce(number, tap);
+    }
+
     fn reset(&mut self) {
         (**self).reset();
     }

@@ -192,6 +192,10 @@ impl Segment for Pool {
         self.tally.meter()
     }
 
+    fn announce(&mut self, number: u32, tap: Tap) {
+        self.audience.announce(number, tap);
+    }
+
     fn reset(&mut self) {
         self.tally.reset();
         self.out.reset(self.waiting.len() as u64);

@@ -284,6 +284,10 @@ impl<C: Cable> Segment for Mac<C> {
         self.tally.meter()
     }
 
+    fn announce(&mut self, number: u32, tap: Tap) {
+        self.audience.announce(number, tap);
+    }
+
     fn reset(&mut self) {
         self.tally.reset();
         self.out.reset(self.waiting);

@@ -185,6 +185,10 @@ impl Segment for SharedEthernet {
         each!(&self.0, medium => medium.meter())
     }
 
+    fn announce(&mut self, number: u32, tap: Tap) {
+        each!(&mut self.0, medium => medium.announce(number, tap));
+    }
+
     fn reset(&mut self) {
         each!(&mut self.0, medium => medium.reset());
     }

@@ -147,6 +147,10 @@ impl Segment for TokenRing {
         self.0.meter()
     }
 
+    fn announce(&mut self, number: u32, tap: Tap) {
+        self.0.announce(number, tap);
+    }
+
     fn reset(&mut self) {
         self.0.reset();
     }
