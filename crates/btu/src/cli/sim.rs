@@ -22,7 +22,7 @@ pub(crate) struct Sim {
     /// Network file or name of the library; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) network: String,
-    /// Virtual time of each replication, warm-up included [default: as long as 200,000 frames take, fewer with many bridges]
+    /// Virtual time of each replication, warm-up included [default: about 200,000 frames]
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) duration: Option<Span>,
     /// Virtual time at the start that is not counted [default: a tenth of the duration]

@@ -10,9 +10,6 @@ pub const BATCHES: u32 = 20;
 /// How many frames a replication is to see when its length is not given.
 const FRAMES: f64 = 200_000.0;
 
-/// So many bridges that hear a frame cost about as much as the frame itself.
-const BRIDGES_PER_FRAME: f64 = 10.0;
-
 /// What a simulation is asked for beside the drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Settings {
@@ -32,13 +29,11 @@ impl Settings {
     /// How many replications when nothing else is asked: enough for an interval.
     pub const REPLICATIONS: u32 = 5;
 
-    /// Settings for `drawing`: as long as about 200,000 frames take, from 2 s to 1 h; a tenth of it warm-up. Where there are
-    /// many bridges fewer frames must do, because each bridge hears what passes its segments. They depend on the drawing
-    /// alone, never on the machine.
+    /// Settings for `drawing`: as long as about 200,000 frames take, from 2 s to 1 h; a tenth of it warm-up. They depend on
+    /// the drawing alone, never on the machine.
     pub fn suited(drawing: &Drawing, seed: u64) -> Self {
         let frames_per_second: f64 = drawing.traffic.iter().map(|flow| expected_rate(drawing, flow)).sum();
-        let frames = FRAMES / (1.0 + drawing.bridges.len() as f64 / BRIDGES_PER_FRAME);
-        let duration = round(Span::from_seconds_f64((frames / frames_per_second.max(1e-3)).clamp(2.0, 3600.0)));
+        let duration = round(Span::from_seconds_f64((FRAMES / frames_per_second.max(1e-3)).clamp(2.0, 3600.0)));
         Self { replications: Self::REPLICATIONS, seed, ..Self::lasting(duration) }
     }
 
