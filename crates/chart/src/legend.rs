@@ -1,0 +1,70 @@
+//! The legend: one row of names, or as many as are needed.
+
+use std::fmt::Write;
+
+use crate::picture::{Mark, Picture};
+use crate::svg::{colour, dot, escaped};
+
+/// The height of a row.
+const ROW: f64 = 18.0;
+
+/// A name and where it stands.
+struct Entry<'a> {
+    name: &'a str,
+    x: f64,
+    row: u32,
+}
+
+/// The legend's rows.
+pub(crate) struct Legend<'a> {
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Legend<'a> {
+    /// Of all series of `picture`, between these two places.
+    pub(crate) fn of(picture: &'a Picture, left: f64, right: f64) -> Self {
+        let mut entries = Vec::new();
+        let (mut x, mut row) = (left, 0);
+        for name in picture.names() {
+            let width = 36.0 + 7.2 * name.chars().count() as f64 + 16.0;
+            if x + width > right && x > left {
+                (x, row) = (left, row + 1);
+            }
+            entries.push(Entry { name, x, row });
+            x += width;
+        }
+        Self { entries }
+    }
+
+    /// How high it is.
+    pub(crate) fn height(&self) -> f64 {
+        self.entries.last().map_or(0.0, |entry| f64::from(entry.row + 1) * ROW)
+    }
+
+    /// Draws it from `top` on.
+    pub(crate) fn draw(&self, out: &mut String, picture: &Picture, top: f64) {
+        for (place, entry) in self.entries.iter().enumerate() {
+            let y = top + f64::from(entry.row) * ROW + ROW / 2.0;
+            let ink = colour(place);
+            let mark = mark_of(picture, entry.name);
+            if mark != Some(Mark::Points) {
+                let (from, to) = (entry.x, entry.x + 26.0);
+                let _ = writeln!(out, r#"<path d="M{from:.2} {y:.2}H{to:.2}" stroke="{ink}" stroke-width="2"/>"#);
+            }
+            if mark != Some(Mark::Line) {
+                dot(out, place, entry.x + 13.0, y);
+            }
+            let (x, y) = (entry.x + 33.0, y + 4.0);
+            let _ = writeln!(
+                out,
+                r##"<text x="{x:.2}" y="{y:.2}" font-size="12" fill="#333">{}</text>"##,
+                escaped(entry.name)
+            );
+        }
+    }
+}
+
+fn mark_of(picture: &Picture, name: &str) -> Option<Mark> {
+    let mut all = picture.panels.iter().flat_map(|panel| &panel.series);
+    all.find(|series| series.name == name).map(|series| series.mark)
+}

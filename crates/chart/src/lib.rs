@@ -1,0 +1,17 @@
+//! Pictures: panels one below the other, each with series of points, lines and intervals.
+//!
+//! Data in, SVG text or PNG bytes out. The same picture gives the same bytes on every machine: coordinates are rounded to
+//! hundredths, nothing reads a clock, a locale or the machine's fonts.
+
+mod axis;
+mod legend;
+mod panel;
+mod picture;
+mod png;
+mod scale;
+mod svg;
+
+pub use axis::{Axis, Growth};
+pub use picture::{Mark, Panel, Picture, Point, Series};
+pub use png::{PngError, png};
+pub use svg::svg;
