@@ -30,6 +30,8 @@ macro_rules! networks {
 
 const LIBRARY: &[(&str, &str)] = networks![
     "laboratory-1995",
+    "citi-1989-light",
+    "citi-1989-heavy",
     "ethernet-shared-10",
     "ethernet-shared-100",
     "ethernet-switched-10",
