@@ -9,14 +9,23 @@ use crate::frame_times::FrameTimes;
 
 /// Mean wait in an M/G/1 queue in seconds, service not counted, for `rate` frames per second.
 pub fn waiting(rate: f64, times: &FrameTimes) -> Answer {
-    if !sensible(&[rate]) || !times.is_sensible() {
+    if times.is_sensible() {
+        waiting_of_moments(rate, times.mean(), times.second_moment())
+    } else {
+        Answer::OUT_OF_RANGE
+    }
+}
+
+/// The same where only the mean and the second moment of service are known, in seconds and seconds squared.
+pub fn waiting_of_moments(rate: f64, mean: f64, second_moment: f64) -> Answer {
+    if !sensible(&[rate, mean, second_moment]) {
         return Answer::OUT_OF_RANGE;
     }
-    let load = rate * times.mean();
+    let load = rate * mean;
     if load >= 1.0 {
         return Answer::SATURATED;
     }
-    Answer::of(rate * times.second_moment() / (2.0 * (1.0 - load)))
+    Answer::of(rate * second_moment / (2.0 * (1.0 - load)))
 }
 
 /// Mean wait where every frame takes `time` seconds (M/D/1).

@@ -71,6 +71,17 @@ pub enum MediumKind {
     Atm,
 }
 
+/// How a shared Ethernet's formula takes packets' sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketSizes {
+    /// As they are drawn.
+    Drawn,
+    /// All have the mean size, as in the CITI study. A mix of sizes takes longer: half a per cent in its light case, 1.3 in
+    /// the heavy one.
+    Mean,
+}
+
 /// One submodel: a segment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SegmentPrediction {
@@ -88,6 +99,8 @@ pub struct SegmentPrediction {
     pub propagation_seconds: f64,
     /// Stations and bridges on it.
     pub stations: u32,
+    /// How the formula takes the packets' sizes.
+    pub packet_sizes: PacketSizes,
     /// Kinds of frames that pass over it.
     pub kinds: Vec<FrameKind>,
     /// Frames per second that pass over it, each counted once.
@@ -240,6 +253,16 @@ pub struct Crossing {
     pub packets_per_second: f64,
     /// The first whole number at or above it.
     pub whole_packets_per_second: f64,
+}
+
+/// What is asked beside the drawing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Question {
+    /// A transfer.
+    pub transfer: Option<Transfer>,
+    /// How shared Ethernets' formula takes packets' sizes; as drawn if nothing is said, but with their mean on one with
+    /// ideal contention, which is the CITI study's own network.
+    pub sizes: Option<PacketSizes>,
 }
 
 /// What is to be transferred.

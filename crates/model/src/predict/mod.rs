@@ -1,32 +1,46 @@
 //! From a network file to what closed forms expect of the network.
 //!
-//! Every flow is routed over the tree of segments, bridges and links; each medium and each line is a submodel of its own,
-//! fed with what passes over it; and a flow's delay is the sum over its way (Kleinrock's independence assumption).
+//! Every flow is routed over the tree of segments, bridges and links (`tree`, `routes`); each medium and each line is a
+//! server fed with what passes it (`server`, `network`); senders without a rate of their own are given one (`saturated`,
+//! `closed`); each server has its wait (`wait`); and a flow's delay is the sum over its way (`assemble`), by Kleinrock's
+//! independence assumption.
+//!
+//! What holds of every prediction: no number is negative, none is infinite, and where there is no mean it says so.
 
 mod answers;
+mod assemble;
+mod closed;
+mod doubts;
 mod formula;
+mod frames;
+mod network;
+mod routes;
+mod saturated;
+mod server;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod transfer;
+mod tree;
+mod wait;
+
+use btu_network::{Arrivals, Drawing};
+use thiserror::Error;
 
 pub use answers::{
-    BridgePrediction, Crossing, Doubt, FlowPrediction, FrameKind, Limit, LinePrediction, MediumKind, Prediction,
-    Reference, SegmentPrediction, Transfer, TransferPrediction,
+    BridgePrediction, Crossing, Doubt, FlowPrediction, FrameKind, Limit, LinePrediction, MediumKind, PacketSizes,
+    Prediction, Question, Reference, SegmentPrediction, Transfer, TransferPrediction,
 };
 pub use formula::Formula;
+pub use sweep::{Found, Range, RangeError, last_that_holds, sweep, sweep_with};
 
-use btu_network::Drawing;
-use thiserror::Error;
+use assemble::Solved;
+use network::Network;
+use transfer::Task;
 
 /// What closed forms expect of `drawing`.
 pub fn predict(drawing: &Drawing) -> Prediction {
-    Prediction {
-        network: drawing.name.clone(),
-        doubts: Vec::new(),
-        segments: Vec::new(),
-        links: Vec::new(),
-        bridges: Vec::new(),
-        flows: Vec::new(),
-        transfer: None,
-        formulas: Vec::new(),
-    }
+    solve(drawing, None, None)
 }
 
 /// The same, and how long `transfer` takes.
@@ -34,11 +48,49 @@ pub fn predict(drawing: &Drawing) -> Prediction {
 /// # Errors
 /// When the drawing has no such flow.
 pub fn predict_transfer(drawing: &Drawing, transfer: &Transfer) -> Result<Prediction, PredictError> {
-    let known = |name: &String| drawing.traffic.iter().any(|flow| flow.name == *name);
-    match transfer.flow.iter().chain(&transfer.against).find(|name| !known(name)) {
-        Some(name) => Err(PredictError::NoFlow { name: name.clone(), known: names(drawing) }),
-        None => Ok(predict(drawing)),
+    predict_with(drawing, &Question { transfer: Some(transfer.clone()), sizes: None })
+}
+
+/// The same with everything that can be asked.
+///
+/// # Errors
+/// When the drawing has no such flow.
+pub fn predict_with(drawing: &Drawing, question: &Question) -> Result<Prediction, PredictError> {
+    let task = question.transfer.as_ref().map(|transfer| Task::of(drawing, transfer)).transpose()?;
+    Ok(solve(drawing, task, question.sizes))
+}
+
+fn solve(drawing: &Drawing, task: Option<Task>, sizes: Option<PacketSizes>) -> Prediction {
+    let mut network = Network::of(drawing, sizes);
+    network.fill();
+    let responses = network.settle();
+    let solved = Solved::new(&network, responses);
+    let segments = solved.segments();
+    let mut prediction = Prediction {
+        network: drawing.name.clone(),
+        doubts: doubts::of(&solved, &segments),
+        segments,
+        links: solved.links(),
+        bridges: solved.bridges(),
+        flows: solved.flows(),
+        transfer: task.map(|task| task.answer(&solved)),
+        formulas: Vec::new(),
+    };
+    prediction.formulas = formulas(&prediction, drawing);
+    prediction
+}
+
+/// The formulas that were used, in a fixed order.
+fn formulas(prediction: &Prediction, drawing: &Drawing) -> Vec<Reference> {
+    let mut used: Vec<Formula> = prediction.segments.iter().map(|segment| segment.formula).collect();
+    used.extend(prediction.links.iter().map(|link| link.formula));
+    if drawing.traffic.iter().any(|flow| matches!(flow.arrivals, Arrivals::Closed { .. })) {
+        used.push(Formula::MeanValues);
     }
+    used.push(Formula::Independence);
+    used.sort_unstable();
+    used.dedup();
+    used.into_iter().map(Formula::reference).collect()
 }
 
 /// A question that the drawing does not answer.
@@ -55,8 +107,4 @@ pub enum PredictError {
     /// There is no flow at all.
     #[error("the network has no traffic, so nothing can be transferred: draw a flow, `[traffic.file]`")]
     NoTraffic,
-}
-
-fn names(drawing: &Drawing) -> String {
-    drawing.traffic.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,104 @@
+//! Senders that wait for what they asked for: mean-value analysis beside traffic at fixed rates.
+
+use btu_network::{Arrivals, Flow};
+
+use super::network::Network;
+use crate::answer::Answer;
+use crate::closed_network::closed_network;
+
+/// What the senders of a flow wait for.
+struct Cycle {
+    users: u32,
+    /// Seconds between requests in which nobody waits for a server: pause, service at the target, propagation.
+    elsewhere: f64,
+    /// The part of that which belongs to the response.
+    fixed: f64,
+    /// Seconds at each server, made longer by what else it has to do.
+    demands: Vec<f64>,
+}
+
+impl Network<'_> {
+    /// Finds the rates of all senders that wait, and each flow's response time in seconds.
+    pub(super) fn settle(&mut self) -> Vec<Option<Answer>> {
+        // Flows that wait for each other's servers: a round for each makes the others' rates better known.
+        const ROUNDS: usize = 30;
+        let closed = |flow: &Flow| matches!(flow.arrivals, Arrivals::Closed { .. });
+        let flows: Vec<usize> = (0..self.rates.len()).filter(|flow| closed(&self.drawing.traffic[*flow])).collect();
+        let mut responses = vec![None; self.rates.len()];
+        for _ in 0..if flows.len() > 1 { ROUNDS } else { 1 } {
+            for flow in &flows {
+                self.rates[*flow] = 0.0;
+                let (rate, response) = self.cycle(*flow).map_or((0.0, Answer::SATURATED), Cycle::solve);
+                self.rates[*flow] = rate;
+                responses[*flow] = Some(response);
+            }
+        }
+        responses
+    }
+
+    /// None where something on the way is saturated by others.
+    fn cycle(&self, number: usize) -> Option<Cycle> {
+        let flow = &self.drawing.traffic[number];
+        let Arrivals::Closed { think, service, .. } = flow.arrivals else { return None };
+        let (there, back) = self.of_flow[number];
+        let mut cycle = Cycle {
+            users: u32::try_from(flow.from.len()).unwrap_or(u32::MAX),
+            elsewhere: think.seconds(),
+            fixed: service.seconds(),
+            demands: Vec::new(),
+        };
+        for class in std::iter::once(there).chain(back) {
+            for (place, visits) in &self.routes[class].way {
+                let server = &self.servers[*place as usize];
+                let frame = server.visits.iter().find(|visit| visit.class == class).map_or(0.0, |visit| visit.mean);
+                let others: f64 = server.visits.iter().map(|visit| self.frames(visit) * visit.mean).sum();
+                if others >= 1.0 {
+                    return None;
+                }
+                cycle.fixed += visits * (server.beyond() + server.idle_wait());
+                cycle.demands.push(visits * frame / (1.0 - others));
+            }
+        }
+        cycle.elsewhere += cycle.fixed.max(0.0);
+        Some(cycle)
+    }
+}
+
+impl Cycle {
+    /// Requests per second of each sender, and the response time.
+    fn solve(mut self) -> (f64, Answer) {
+        self.leave_out_idle();
+        let users = f64::from(self.users);
+        let own: f64 = self.demands.iter().sum();
+        let bound = || {
+            // Asymptotic bounds (Denning and Buzen 1978): exact where thousands of users leave nothing between them.
+            let longest = self.demands.iter().copied().fold(0.0, f64::max);
+            let throughput = (users / (self.elsewhere + own)).min(1.0 / longest);
+            (throughput, users / throughput - self.elsewhere)
+        };
+        let (throughput, response) = self.few().unwrap_or_else(bound);
+        (throughput / users, Answer::of(response + self.fixed.max(0.0)))
+    }
+
+    /// Servers that all users together keep less than one part in a hundred busy make nobody wait.
+    fn leave_out_idle(&mut self) {
+        const IDLE: f64 = 0.01;
+        let own: f64 = self.demands.iter().sum();
+        let most = f64::from(self.users) / (self.elsewhere + own).max(1e-12);
+        let alone = self.users == 1;
+        let (busy, idle): (Vec<f64>, Vec<f64>) =
+            self.demands.iter().partition(|demand| !alone && most * **demand > IDLE);
+        let idle: f64 = idle.iter().sum();
+        (self.elsewhere, self.fixed, self.demands) = (self.elsewhere + idle, self.fixed + idle, busy);
+    }
+
+    /// The exact recursion, where it is short enough.
+    fn few(&self) -> Option<(f64, f64)> {
+        const STEPS: u64 = 5_000_000;
+        if u64::from(self.users) * self.demands.len() as u64 > STEPS {
+            return None;
+        }
+        let closed = closed_network(self.users, self.elsewhere, &self.demands)?;
+        Some((closed.throughput, closed.response))
+    }
+}

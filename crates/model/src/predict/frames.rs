@@ -1,0 +1,200 @@
+//! What frames occupy on each medium.
+//!
+//! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, gap 12, shortest frame 64, at 1 Gb/s on a shared
+//! medium extended to 512); IEEE 802.5 clause 3 (9 octets around addresses and payload, 2 of them behind the check
+//! sequence) and ISO 9314-2 (10 and 2), each with 6 octets more of LLC and SNAP than of type (RFC 1042, RFC 1390);
+//! RFC 1662; RFC 2684 and ITU-T I.363.5.
+
+use btu_network::{Contention, Framing, SharedEthernet, Sizes};
+use btu_units::{BitRate, Bytes};
+
+use crate::aal5;
+use crate::frame_times::FrameTimes;
+
+/// How a medium turns a frame's octets into bits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Occupation {
+    /// Preamble, padding to so many octets, gap.
+    Ethernet { shortest: f64 },
+    /// So many octets more, or less, and so many bits for each.
+    Octets { more: f64, bits: f64 },
+    /// Cells of AAL5 with LLC/SNAP.
+    Cells,
+}
+
+impl Occupation {
+    /// The frame's own bits, from destination address to check sequence.
+    pub(super) const OWN: Self = Self::Octets { more: 0.0, bits: 8.0 };
+    /// 802.5's: 3 octets before the addresses, 6 of LLC and SNAP, 2 behind the check sequence.
+    pub(super) const TOKEN_RING: Self = Self::Octets { more: 11.0, bits: 8.0 };
+    /// FDDI's: 10 octets before the addresses, 6 of LLC and SNAP, 2 behind the check sequence.
+    pub(super) const FDDI: Self = Self::Octets { more: 18.0, bits: 8.0 };
+
+    /// Of a shared Ethernet.
+    pub(super) fn of_cable(cable: &SharedEthernet) -> Self {
+        const GIGABIT: BitRate = BitRate::from_megabits_per_second(1000);
+        match cable.contention {
+            Contention::Ideal => Self::OWN,
+            Contention::Standard if cable.rate >= GIGABIT => Self::Ethernet { shortest: 512.0 },
+            Contention::Standard => Self::Ethernet { shortest: 64.0 },
+        }
+    }
+
+    /// Of a line.
+    pub(super) fn of_line(framing: Framing) -> Self {
+        // Header and check sequence, which a packet leaves behind on lines that are no Ethernet.
+        const AROUND: f64 = 18.0;
+        match framing {
+            Framing::Ethernet => Self::Ethernet { shortest: 64.0 },
+            Framing::Serial { overhead, bits_per_octet } => {
+                Self::Octets { more: f64::from(overhead) - AROUND, bits: f64::from(bits_per_octet) }
+            }
+            Framing::Aal5 => Self::Cells,
+            Framing::Bare => Self::Octets { more: -4.0, bits: 8.0 },
+        }
+    }
+
+    /// Bits of a frame of so many octets, the gap after it included.
+    fn bits(self, octets: f64) -> f64 {
+        match self {
+            Self::Ethernet { shortest } => 8.0 * (octets.max(shortest) + 20.0),
+            Self::Octets { more, bits } => (octets + more).max(1.0) * bits,
+            Self::Cells => {
+                let packet = Bytes::new((octets - 18.0).max(0.0).ceil() as u64);
+                aal5::cells_of_packet(packet) as f64 * 53.0 * 8.0
+            }
+        }
+    }
+
+    /// How many of these come after the frame's last bit.
+    pub(super) fn gap_bits(self) -> f64 {
+        if let Self::Ethernet { .. } = self { 96.0 } else { 0.0 }
+    }
+}
+
+/// The frames of one flow, or their replies.
+#[derive(Debug)]
+pub(super) struct Class {
+    /// Place of the flow in the drawing.
+    pub(super) flow: usize,
+    /// Whether these are replies.
+    pub(super) reply: bool,
+    /// Shares and octets; a continuous distribution as many points.
+    points: Vec<(f64, f64)>,
+    /// The mean, where sizes are exponential.
+    exponential: Option<f64>,
+    /// Mean own bits.
+    pub(super) mean_bits: f64,
+    /// Moments that were worked out before.
+    known: Vec<(Occupation, Moments)>,
+}
+
+/// Mean and second moment in bits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moments {
+    pub(super) mean: f64,
+    pub(super) second: f64,
+}
+
+impl Class {
+    pub(super) fn new(flow: usize, reply: bool, sizes: &Sizes) -> Self {
+        let exponential = if let Sizes::Exponential(mean) = sizes { Some(mean.count() as f64) } else { None };
+        Self { flow, reply, points: points(sizes), exponential, mean_bits: sizes.mean() * 8.0, known: Vec::new() }
+    }
+
+    /// Moments of what frames occupy.
+    pub(super) fn moments(&mut self, occupation: Occupation) -> Moments {
+        if let Some((_, moments)) = self.known.iter().find(|(known, _)| *known == occupation) {
+            return *moments;
+        }
+        let expect =
+            |power| self.points.iter().map(|(share, octets)| share * occupation.bits(*octets).powi(power)).sum();
+        let moments = Moments { mean: expect(1), second: expect(2) };
+        self.known.push((occupation, moments));
+        moments
+    }
+
+    /// How long frames occupy a medium of so many bits per second.
+    pub(super) fn times(&self, occupation: Occupation, rate: f64) -> FrameTimes {
+        match self.exponential {
+            Some(mean) if occupation == Occupation::OWN => FrameTimes::exponential(mean * 8.0 / rate),
+            _ => FrameTimes::mix(
+                self.points.iter().map(|(share, octets)| (*share, FrameTimes::fixed(occupation.bits(*octets) / rate))),
+            ),
+        }
+    }
+}
+
+fn points(sizes: &Sizes) -> Vec<(f64, f64)> {
+    match sizes {
+        Sizes::Fixed(size) => vec![(1.0, size.count() as f64)],
+        Sizes::Mix(parts) => {
+            let weights: f64 = parts.iter().map(|(_, weight)| weight).sum();
+            parts.iter().map(|(size, weight)| (weight / weights, size.count() as f64)).collect()
+        }
+        Sizes::Uniform(least, most) => evenly(least.count(), most.count()),
+        Sizes::Exponential(mean) => exponentially(mean.count() as f64),
+    }
+}
+
+/// Every whole number between these two where there are few, else so many of them.
+fn evenly(least: u64, most: u64) -> Vec<(f64, f64)> {
+    const MOST: u64 = 4096;
+    let count = (most - least + 1).min(MOST);
+    let width = (most - least + 1) as f64 / count as f64;
+    let point = |number: u64| (1.0 / count as f64, least as f64 - 0.5 + (number as f64 + 0.5) * width);
+    (0..count).map(point).collect()
+}
+
+/// Twentieths of the mean, each with the mean of what falls into it: the mean is exact, the second moment to 1e-4.
+fn exponentially(mean: f64) -> Vec<(f64, f64)> {
+    const WIDTH: f64 = 0.05;
+    let bin = |number: i32| {
+        let (from, to) = (f64::from(number) * WIDTH, f64::from(number + 1) * WIDTH);
+        let share = (-from).exp() - (-to).exp();
+        // The integral of x exp(-x) from here to there, over the share.
+        let inside = (1.0 + from) * (-from).exp() - (1.0 + to) * (-to).exp();
+        (share, mean * inside / share)
+    };
+    (0..500).map(bin).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(sizes: &Sizes, occupation: Occupation) -> f64 {
+        Class::new(0, false, sizes).moments(occupation).mean
+    }
+
+    #[test]
+    fn frames_occupy_what_the_standards_say() {
+        let ethernet = Occupation::of_line(Framing::Ethernet);
+        let sizes = |octets| Sizes::Fixed(Bytes::new(octets));
+        for (octets, occupation, bits) in [
+            (1518, ethernet, 12_304.0),
+            (18, ethernet, 672.0),
+            (1518, Occupation::OWN, 12_144.0),
+            (1518, Occupation::of_line(Framing::Bare), 12_112.0),
+            (594, Occupation::of_line(Framing::Serial { overhead: 8, bits_per_octet: 10 }), 5840.0),
+            // A packet of 1500 octets in 32 cells.
+            (1518, Occupation::of_line(Framing::Aal5), 13_568.0),
+            (1518, Occupation::TOKEN_RING, 12_232.0),
+            (1518, Occupation::FDDI, 12_288.0),
+        ] {
+            assert!((mean(&sizes(octets), occupation) - bits).abs() < 1e-9, "{octets} {occupation:?}");
+        }
+    }
+
+    #[test]
+    fn continuous_sizes_keep_their_moments() {
+        let mut class = Class::new(0, false, &Sizes::Exponential(Bytes::new(1000)));
+        let moments = class.moments(Occupation::OWN);
+        assert!((moments.mean / 8000.0 - 1.0).abs() < 1e-3, "{moments:?}");
+        assert!((moments.second / (2.0 * 8000.0 * 8000.0) - 1.0).abs() < 1e-3, "{moments:?}");
+        let uniform = Sizes::Uniform(Bytes::new(64), Bytes::new(1518));
+        assert!((mean(&uniform, Occupation::OWN) - 6328.0).abs() < 1e-6);
+        let wide = Sizes::Uniform(Bytes::new(64), Bytes::new(60_000));
+        assert!((mean(&wide, Occupation::OWN) / 8.0 - 30_032.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,92 @@
+//! The submodels and what feeds them: everything about a drawing that does not depend on how much is sent.
+
+use btu_network::{Arrivals, Drawing, Flow, Sizes};
+
+use super::answers::PacketSizes;
+use super::frames::Class;
+use super::routes::{Route, Router, backwards};
+use super::server::{Server, Visit};
+use super::tree::Tree;
+use super::wait::{self, Wait};
+
+/// Servers, what passes them, and at what rates senders send.
+#[derive(Debug)]
+pub(super) struct Network<'a> {
+    pub(super) drawing: &'a Drawing,
+    pub(super) servers: Vec<Server>,
+    /// Kinds of frames.
+    pub(super) classes: Vec<Class>,
+    /// The way of each class.
+    pub(super) routes: Vec<Route>,
+    /// The classes of each flow: its frames, and their replies.
+    pub(super) of_flow: Vec<(usize, Option<usize>)>,
+    /// Frames per second of each sender, by flow.
+    pub(super) rates: Vec<f64>,
+}
+
+impl<'a> Network<'a> {
+    /// The network with its traffic at fixed rates; what senders do that wait or always have more is not known yet.
+    pub(super) fn of(drawing: &'a Drawing, sizes: Option<PacketSizes>) -> Self {
+        let mut tree = Tree::of(drawing);
+        let mut finder = Router::new(drawing, &tree);
+        let (mut classes, mut routes, mut of_flow) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, flow) in drawing.traffic.iter().enumerate() {
+            let route = finder.route(flow);
+            let there = classes.len();
+            classes.push(Class::new(number, false, &flow.sizes));
+            let reply = reply(flow).map(|sizes| {
+                classes.push(Class::new(number, true, &sizes));
+                there + 1
+            });
+            let back = reply.map(|_| backwards(&route, &tree));
+            routes.push(route);
+            routes.extend(back);
+            of_flow.push((there, reply));
+        }
+        let mut servers = std::mem::take(&mut tree.servers);
+        for server in &mut servers {
+            server.sizes = sizes.unwrap_or(server.sizes);
+        }
+        for (class, route) in routes.iter().enumerate() {
+            for (server, unit) in &route.load {
+                visit(&mut servers[*server as usize], class, *unit, &mut classes[class]);
+            }
+        }
+        let rates = drawing.traffic.iter().map(|flow| fixed_rate(flow).unwrap_or(0.0)).collect();
+        Self { drawing, servers, classes, routes, of_flow, rates }
+    }
+
+    /// Frames per second at each kind of visit.
+    pub(super) fn frames(&self, visit: &Visit) -> f64 {
+        visit.unit * self.rates[self.classes[visit.class].flow]
+    }
+
+    /// The wait at a server if senders had these rates.
+    pub(super) fn wait_with(&self, server: u32, rates: &[f64]) -> Wait {
+        wait::at(&self.servers[server as usize], &self.classes, rates)
+    }
+
+    /// The waits at all servers.
+    pub(super) fn waits(&self) -> Vec<Wait> {
+        self.servers.iter().map(|server| wait::at(server, &self.classes, &self.rates)).collect()
+    }
+}
+
+/// The rate of senders that have one.
+pub(super) fn fixed_rate(flow: &Flow) -> Option<f64> {
+    match flow.arrivals {
+        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => Some(per_second),
+        Arrivals::Saturated | Arrivals::Closed { .. } => None,
+    }
+}
+
+fn reply(flow: &Flow) -> Option<Sizes> {
+    if let Arrivals::Closed { reply: Some(size), .. } = flow.arrivals { Some(Sizes::Fixed(size)) } else { None }
+}
+
+fn visit(server: &mut Server, class: usize, unit: f64, frames: &mut Class) {
+    let moments = frames.moments(server.occupation);
+    let (mean, second) = (moments.mean / server.rate, moments.second / (server.rate * server.rate));
+    let (mean, second) = if server.queues() { (mean, second) } else { (0.0, 0.0) };
+    server.visits.push(Visit { class, unit, mean, second });
+}

@@ -1,0 +1,192 @@
+//! Servers: what frames wait for. A shared medium is one; a star and a link have one for each direction of each line.
+
+use btu_network::{Atm, Contention, Direction, Drawing, Fddi, Medium, Rate, Service, SharedEthernet, Star, TokenRing};
+use btu_units::Span;
+
+use super::answers::PacketSizes;
+use super::frames::Occupation;
+use crate::polling::Turn;
+
+/// Where a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A segment that is one for all.
+    Segment(u32),
+    /// A line of a star, from a station to the switch or back.
+    StationLine { segment: u32, station: u32, up: bool },
+    /// The same of a bridge.
+    BridgeLine { segment: u32, bridge: u32, up: bool },
+    /// A direction of a link.
+    Link { link: u32, forth: bool },
+    /// A bridge, which only takes time.
+    Bridge(u32),
+}
+
+/// What a server does.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Nature {
+    /// A shared Ethernet.
+    Cable { ideal: bool },
+    /// A ring with these rules.
+    TokenRing { turn: Turn, early_release: bool },
+    /// FDDI with this target rotation time in seconds.
+    TimedToken { target: f64 },
+    /// A line with its own queue.
+    Line,
+    /// It serves everybody at once.
+    Delay,
+}
+
+/// A server.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) place: Place,
+    pub(super) nature: Nature,
+    pub(super) occupation: Occupation,
+    /// Bits per second.
+    pub(super) rate: f64,
+    /// End to end of a cable; once around a ring; along a line. Seconds.
+    pub(super) propagation: f64,
+    /// Seconds in a switch or bridge, which every frame spends and nobody waits for.
+    pub(super) latency: f64,
+    /// Stations and bridges on it.
+    pub(super) stations: u32,
+    /// How its formula takes frames' sizes.
+    pub(super) sizes: PacketSizes,
+    /// Share of frames that vanish on it.
+    pub(super) loss: f64,
+    /// The server of the way back.
+    pub(super) back: u32,
+    /// What passes over it.
+    pub(super) visits: Vec<Visit>,
+}
+
+/// Frames of a class at a server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Visit {
+    /// Place of the class.
+    pub(super) class: usize,
+    /// Frames per second if every sender of the flow sends one.
+    pub(super) unit: f64,
+    /// Mean seconds that one occupies the server.
+    pub(super) mean: f64,
+    /// Second moment of these, in seconds squared.
+    pub(super) second: f64,
+}
+
+impl Server {
+    /// The server that a whole segment is; none of a star.
+    pub(super) fn of_segment(number: u32, medium: &Medium, stations: u32) -> Option<Self> {
+        let server = match medium {
+            Medium::SharedEthernet(cable) => of_cable(number, cable),
+            Medium::TokenRing(ring) => of_token_ring(number, ring, stations),
+            Medium::Fddi(ring) => of_fddi(number, ring, stations),
+            Medium::SwitchedEthernet(_) | Medium::Atm(_) => return None,
+        };
+        Some(Self { stations, ..server })
+    }
+
+    /// A direction of a line; the last part of `latency` is spent before its queue.
+    pub(super) fn of_line(place: Place, line: &Direction, latency: Span) -> Self {
+        let rate = match &line.rate {
+            Rate::Fixed(rate) => rate.bits_per_second(),
+            Rate::Trace(trace) => trace.mean_rate().bits_per_second(),
+        };
+        Self {
+            latency: latency.seconds(),
+            loss: line.loss.share(),
+            ..blank(place, Nature::Line, Occupation::of_line(line.framing), rate.max(1), line.delay)
+        }
+    }
+
+    /// A bridge.
+    pub(super) fn of_bridge(number: u32, latency: Span) -> Self {
+        let blank = blank(Place::Bridge(number), Nature::Delay, Occupation::OWN, 1, Span::ZERO);
+        Self { latency: latency.seconds(), ..blank }
+    }
+
+    /// Seconds from a frame's first bit to its last at the receiver, beyond those it occupies the server.
+    pub(super) fn beyond(&self) -> f64 {
+        let way = match self.nature {
+            // The cable's formula has its propagation in it.
+            Nature::Cable { .. } => 0.0,
+            // The receiver is half a ring away in the mean.
+            Nature::TokenRing { .. } | Nature::TimedToken { .. } => self.propagation / 2.0,
+            Nature::Line | Nature::Delay => self.propagation,
+        };
+        way + self.latency - self.occupation.gap_bits() / self.rate
+    }
+
+    /// Seconds that a frame waits where nobody else is.
+    pub(super) fn idle_wait(&self) -> f64 {
+        match self.nature {
+            Nature::Cable { .. } => 2.0 * self.propagation,
+            Nature::TokenRing { .. } | Nature::TimedToken { .. } => self.propagation / 2.0,
+            Nature::Line | Nature::Delay => 0.0,
+        }
+    }
+
+    /// Whether frames wait for it.
+    pub(super) fn queues(&self) -> bool {
+        !matches!(self.nature, Nature::Delay)
+    }
+}
+
+fn blank(place: Place, nature: Nature, occupation: Occupation, rate: u64, propagation: Span) -> Server {
+    Server {
+        place,
+        nature,
+        occupation,
+        rate: rate as f64,
+        propagation: propagation.seconds(),
+        latency: 0.0,
+        stations: 2,
+        sizes: if let Nature::Cable { ideal: true } = nature { PacketSizes::Mean } else { PacketSizes::Drawn },
+        loss: 0.0,
+        back: 0,
+        visits: Vec::new(),
+    }
+}
+
+fn of_cable(number: u32, cable: &SharedEthernet) -> Server {
+    let nature = Nature::Cable { ideal: cable.contention == Contention::Ideal };
+    let propagation = cable.length.propagation(cable.velocity);
+    blank(Place::Segment(number), nature, Occupation::of_cable(cable), cable.rate.bits_per_second().max(1), propagation)
+}
+
+/// The ring's latency is the cable's and each station's, or what was asked for, and at least the token's 24 bits.
+fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
+    const TOKEN_BITS: f64 = 24.0;
+    let rate = ring.rate.bits_per_second().max(1);
+    let bits = f64::from(stations) * f64::from(ring.station_latency_bits);
+    let drawn = ring.length.propagation(ring.velocity).seconds() + bits / rate as f64;
+    let latency = ring.ring_latency.map_or(drawn, Span::seconds).max(TOKEN_BITS / rate as f64);
+    let turn = match ring.service {
+        Service::Gated => Turn::Gated,
+        Service::One => Turn::One,
+        // Two full frames must fit, or it is one frame a turn.
+        Service::HoldingTime(longest) if longest.seconds() * (rate as f64) < 2.0 * 1529.0 * 8.0 => Turn::One,
+        Service::Exhaustive | Service::HoldingTime(_) => Turn::Exhaustive,
+    };
+    let nature = Nature::TokenRing { turn, early_release: ring.early_release };
+    let blank = blank(Place::Segment(number), nature, Occupation::TOKEN_RING, rate, Span::ZERO);
+    Server { propagation: latency, ..blank }
+}
+
+/// The ring's latency is the fibre's and each station's, at least the token's 88 bits.
+fn of_fddi(number: u32, ring: &Fddi, stations: u32) -> Server {
+    const TOKEN_BITS: f64 = 88.0;
+    let rate = ring.rate.bits_per_second().max(1);
+    let drawn = ring.length.propagation(ring.velocity).seconds() + ring.station_latency.seconds() * f64::from(stations);
+    let nature = Nature::TimedToken { target: ring.target_rotation.seconds() };
+    let blank = blank(Place::Segment(number), nature, Occupation::FDDI, rate, Span::ZERO);
+    Server { propagation: drawn.max(TOKEN_BITS / rate as f64), ..blank }
+}
+
+/// The star of a segment that is one.
+pub(super) fn star(drawing: &Drawing, segment: u32) -> Option<&Star> {
+    match &drawing.segments[segment as usize].medium {
+        Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => Some(star),
+        Medium::SharedEthernet(_) | Medium::TokenRing(_) | Medium::Fddi(_) => None,
+    }
+}

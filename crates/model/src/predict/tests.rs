@@ -1,0 +1,330 @@
+//! Whole predictions against test vectors and properties.
+
+use btu_network::{Drawing, Reader, library, library_text};
+use btu_units::Bytes;
+use proptest::prelude::*;
+
+use super::*;
+use crate::answer::Answer;
+use crate::answer::testing::is;
+
+fn drawing(name: &str, settings: &[(&str, &str)]) -> Drawing {
+    let text = library_text(name).expect("the library has it");
+    Drawing::read_with(text, name, settings).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn read(text: &str) -> Drawing {
+    Drawing::read(text, "test").unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn megabytes(size: u64) -> Transfer {
+    Transfer { size: Bytes::new(size * 1_000_000), flow: None, against: None }
+}
+
+fn close(value: f64, expected: f64, tolerance: f64) {
+    is(Answer::of(value), expected, tolerance);
+}
+
+/// The study prints 1.06671584 ms; the formula gives 1.06671586.
+#[test]
+fn citi_s_light_case() {
+    let prediction = predict_transfer(&drawing("citi-1989-light", &[]), &megabytes(100)).unwrap();
+    let ether = &prediction.segments[0];
+    close(ether.offered_bits_per_second, 711_840.0, 1e-3);
+    close(ether.mean_packet_bits.unwrap(), 10_169.142_857, 1e-5);
+    is(ether.utilisation_data, 0.0712, 5e-5);
+    is(ether.utilisation_data_and_collisions, 0.0735, 5e-5);
+    is(ether.effective_throughput, 0.969, 5e-4);
+    is(ether.delay_seconds.map(|delay| delay * 1e3), 1.066_715_84, 5e-8);
+    let transfer = prediction.transfer.unwrap();
+    close(transfer.packets, 68_493.150_7, 5e-5);
+    close(transfer.simple_seconds.unwrap(), 1141.5525, 5e-5);
+    is(transfer.aggregate_seconds, 73.0627, 5e-5);
+    assert_eq!(transfer.limit, Limit::Software);
+    assert_eq!(transfer.bottleneck.as_deref(), Some("ether"));
+    assert!(prediction.doubts.is_empty(), "{:?}", prediction.doubts);
+}
+
+#[test]
+fn citi_s_heavy_case_and_where_it_crosses() {
+    let prediction = predict_transfer(&drawing("citi-1989-heavy", &[]), &megabytes(100)).unwrap();
+    let ether = &prediction.segments[0];
+    is(ether.utilisation_data, 0.9373, 5e-5);
+    is(ether.utilisation_data_and_collisions, 0.9736, 5e-5);
+    is(ether.effective_throughput, 0.963, 5e-4);
+    is(ether.delay_seconds.map(|delay| delay * 1e3), 17.112, 5e-4);
+    let transfer = prediction.transfer.unwrap();
+    is(transfer.aggregate_seconds, 1172.0, 0.05);
+    assert_eq!(transfer.limit, Limit::Network);
+    let crossing = transfer.overtaken.unwrap();
+    assert_eq!((crossing.flow.as_str(), crossing.whole_packets_per_second), ("background", 1034.0));
+}
+
+/// Its figure 11: 20 MB under background traffic; the dip at 200 is real, the mean packet gets shorter.
+#[test]
+fn citi_s_curve() {
+    let range: Range = "traffic.background.packets_per_s=0..1000:200".parse().unwrap();
+    let transfer = |key: &str, value: &str| {
+        let prediction = predict_transfer(&drawing("citi-1989-light", &[(key, value)]), &megabytes(20))?;
+        Ok::<_, PredictError>(prediction.transfer.unwrap())
+    };
+    let points = sweep_with(&range, transfer).unwrap();
+    for (place, seconds) in [(0, 14.61), (1, 14.21), (3, 20.54), (5, 113.17)] {
+        is(points[place].1.aggregate_seconds, seconds, 5e-3);
+        close(points[place].1.simple_seconds.unwrap(), 228.31, 5e-3);
+    }
+    let last = transfer("traffic.background.packets_per_s", "1034").unwrap();
+    is(last.aggregate_seconds, 234.41, 5e-3);
+}
+
+/// The printed propagation delay has three digits only: 2 in a thousand.
+#[test]
+fn twenty_stations_on_a_kilometre() {
+    let text = "[segments.ether]\nmedium = \"shared-ethernet\"\ncontention = \"ideal\"\nlength = \"1 km\"\n\
+                [stations.host]\nsegment = \"ether\"\ncount = 20\n\
+                [traffic.even]\nfrom = \"host\"\nto = \"host\"\nsize = \"1000 B\"\nload = \"50 %\"\n";
+    for (load, milliseconds) in
+        [("10 %", 0.854), ("30 %", 0.987), ("50 %", 1.237), ("70 %", 1.872), ("80 %", 2.77), ("90 %", 6.39)]
+    {
+        let drawing = Drawing::read_with(text, "test", &[("traffic.even.load", load)]).unwrap();
+        let delay = predict(&drawing).segments[0].delay_seconds;
+        is(delay.map(|delay| delay * 1e3), milliseconds, milliseconds * 2e-3);
+    }
+}
+
+/// In units of microseconds: 10 stations, frames of 100, a ring of 50, half a load.
+#[test]
+fn a_token_ring_by_each_service() {
+    // 100 us at 16 Mb/s are 200 octets, of which a ring adds 11.
+    let text = "[segments.ring]\nmedium = \"token-ring\"\nrate = \"16 Mb/s\"\nring_latency = \"50 us\"\n\
+                [stations.host]\nsegment = \"ring\"\ncount = 10\n\
+                [traffic.even]\nfrom = \"host\"\nto = \"next\"\nsize = \"189 B\"\npackets_per_s = 500\n";
+    for (service, wait) in [("exhaustive", 97.5), ("gated", 102.5), ("one", 107.895)] {
+        let drawing = Drawing::read_with(text, "test", &[("segments.ring.service", service)]).unwrap();
+        let segment = &predict(&drawing).segments[0];
+        is(segment.waiting_seconds.map(|wait| wait * 1e6), wait, 5e-3);
+        is(segment.delay_seconds.map(|delay| delay * 1e6), wait + 100.0 + 25.0, 5e-3);
+    }
+}
+
+/// One frame a second of half a second: .25 s of wait if all are alike, .5 s if exponential.
+#[test]
+fn a_line_is_a_single_queue() {
+    let text = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"16 kb/s\"\nframing = \"bare\"\n\
+                delay = \"10 ms\"\n[traffic.t]\nfrom = \"a\"\nto = \"b\"\nsize = \"1004 B\"\npackets_per_s = 1\n";
+    let link = |size: &str| {
+        let drawing = Drawing::read_with(text, "test", &[("traffic.t.size", size)]).unwrap();
+        predict(&drawing).links[0].clone()
+    };
+    is(link("\"1004 B\"").waiting_seconds, 0.25, 1e-9);
+    is(link("\"1004 B\"").delay_seconds, 0.25 + 0.5 + 0.01, 1e-9);
+    is(link("{ exponential = \"1004 B\" }").waiting_seconds, 0.5, 2e-3);
+}
+
+/// A full frame over two empty Ethernet segments of 10 Mb/s: 2 x 1214.4 us, and preambles and propagation.
+#[test]
+fn a_bridge_stores_and_forwards() {
+    let text = "[segments.left]\nmedium = \"shared-ethernet\"\ncontention = \"ideal\"\nlength = \"0 m\"\n\
+                [segments.right]\nmedium = \"shared-ethernet\"\ncontention = \"ideal\"\nlength = \"0 m\"\n\
+                [bridges.b]\nsegments = [\"left\", \"right\"]\nlatency = \"20 us\"\n\
+                [stations.here]\nsegment = \"left\"\n[stations.there]\nsegment = \"right\"\n\
+                [traffic.t]\nfrom = \"here\"\nto = \"there\"\npackets_per_s = 1e-6\n";
+    let prediction = predict(&read(text));
+    is(prediction.flows[0].delay_seconds.map(|delay| delay * 1e6), 2.0 * 1214.4 + 20.0, 1e-3);
+    close(prediction.flows[0].hops, 2.0, 1e-12);
+    close(prediction.bridges[0].forwarded_packets_per_second, 1e-6, 1e-15);
+}
+
+/// 10 s of thought and 1 s of service.
+#[test]
+fn workstations_that_think() {
+    let text = "[stations.user]\ncount = 1\n[stations.server]\n[bridges.b]\n\
+                [links.slow]\nbetween = [\"b\", \"server\"]\nrate = \"8 kb/s\"\nframing = \"bare\"\n\
+                [links.fast]\nbetween = [\"user\", \"b\"]\nrate = \"1 Tb/s\"\nframing = \"bare\"\n\
+                [traffic.t]\nfrom = \"user\"\nto = \"server\"\nsize = \"1004 B\"\nthink = \"10 s\"\n";
+    for (users, rate, response) in
+        [("1", 0.09091, 1.0), ("5", 0.43605, 1.46663), ("10", 0.78542, 2.73208), ("20", 0.99813, 10.03745)]
+    {
+        let drawing = Drawing::read_with(text, "test", &[("stations.user.count", users)]).unwrap();
+        let flow = &predict(&drawing).flows[0];
+        is(flow.packets_per_second_each.map(|rate| rate * users.parse::<f64>().unwrap()), rate, 1e-5);
+        is(flow.response_seconds.unwrap(), response, 1e-4);
+    }
+}
+
+#[test]
+fn saturated_senders_share_what_is_there() {
+    let text = "[segments.ether]\nmedium = \"switched-ethernet\"\nrate = \"10 Mb/s\"\n\
+                [stations.a]\nsegment = \"ether\"\ncount = 4\n[stations.b]\nsegment = \"ether\"\n\
+                [traffic.t]\nfrom = \"a\"\nto = \"b\"\nsaturated = true\n";
+    let flow = &predict(&read(text)).flows[0];
+    // 812.74 full frames a second on the line to b.
+    is(flow.packets_per_second_each, 812.74 / 4.0, 0.005);
+    assert!(flow.delay_seconds.is_saturated());
+}
+
+#[test]
+fn even_targets_load_all_lines_alike_and_never_their_own_sender() {
+    let prediction = predict(&drawing("ethernet-switched-10", &[("traffic.to-first.load", "1 %")]));
+    let lines = &prediction.segments[0].lines;
+    let into: f64 = lines.iter().filter(|line| line.name.ends_with("up")).map(total).sum();
+    let out: f64 = lines.iter().filter(|line| line.name.ends_with("down")).map(total).sum();
+    close(into, out, 1e-6);
+    assert_eq!(lines.iter().map(|line| line.alike).sum::<u32>(), 16);
+}
+
+fn total(line: &LinePrediction) -> f64 {
+    line.offered_packets_per_second * f64::from(line.alike)
+}
+
+/// 10,000 hosts send half a frame a second to 8 servers, and each of these 150 a second to hosts.
+#[test]
+fn the_campus_s_traffic_equations() {
+    let prediction = predict(&drawing("campus", &[]));
+    let floor = &prediction.segments[0];
+    close(floor.offered_packets_per_second, 25.0 + 8.0 * 150.0 / 200.0, 1e-6);
+    let backbone = prediction.segments.last().unwrap();
+    close(backbone.offered_packets_per_second, 5000.0 + 1200.0, 1e-6);
+    assert!(prediction.bridges.iter().all(|bridge| (bridge.forwarded_packets_per_second - 31.0).abs() < 1e-9));
+}
+
+#[test]
+fn broadcasts_pass_every_segment_once() {
+    let text = "[segments.hall]\nmedium = \"shared-ethernet\"\ncount = 3\n[segments.spine]\nmedium = \"switched-ethernet\"\n\
+                [bridges.b]\nsegments = [\"hall\", \"spine\"]\n[stations.pc]\nsegment = \"hall\"\ncount = 2\n\
+                [traffic.t]\nfrom = \"all\"\nto = \"all\"\npackets_per_s = 2\n";
+    let prediction = predict(&read(text));
+    assert!(prediction.segments.iter().all(|segment| (segment.offered_packets_per_second - 12.0).abs() < 1e-9));
+    assert!(prediction.flows[0].delay_seconds.value.unwrap() > 0.0);
+}
+
+#[test]
+fn a_transfer_of_no_flow_is_refused() {
+    let asked = Transfer { flow: Some("fail".to_owned()), ..megabytes(1) };
+    let error = predict_transfer(&drawing("campus", &[]), &asked).unwrap_err();
+    assert!(error.to_string().contains("requests, files"), "{error}");
+    assert_eq!(predict_transfer(&Drawing::default(), &megabytes(1)), Err(PredictError::NoTraffic));
+}
+
+/// Every answer of a prediction.
+fn answers(prediction: &Prediction) -> Vec<Answer> {
+    let mut all = Vec::new();
+    let line =
+        |line: &LinePrediction| [line.utilisation_data, line.utilisation, line.waiting_seconds, line.delay_seconds];
+    for segment in &prediction.segments {
+        all.extend([segment.utilisation_data, segment.utilisation_data_and_collisions]);
+        all.extend([segment.effective_throughput, segment.waiting_seconds, segment.delay_seconds]);
+        all.extend([Answer::of(segment.offered_packets_per_second), Answer::of(segment.offered_bits_per_second)]);
+        all.extend(segment.lines.iter().flat_map(line));
+    }
+    all.extend(prediction.links.iter().flat_map(line));
+    for flow in &prediction.flows {
+        all.extend([flow.packets_per_second_each, flow.delay_seconds, flow.carried_bits_per_second]);
+        all.extend(flow.response_seconds);
+        all.extend([Answer::of(flow.hops), Answer::of(flow.arriving_share)]);
+    }
+    all.extend(prediction.transfer.iter().flat_map(|transfer| [transfer.aggregate_seconds, transfer.seconds]));
+    all
+}
+
+fn is_sound(prediction: &Prediction) {
+    for answer in answers(prediction) {
+        match answer.value {
+            Some(value) => assert!(value.is_finite() && value >= 0.0, "{answer:?} of {}", prediction.network),
+            None => assert!(answer.warning.is_some(), "{answer:?} of {}", prediction.network),
+        }
+    }
+}
+
+#[test]
+fn every_network_of_the_library_has_a_sound_prediction() {
+    for (name, text) in library() {
+        let drawing = Drawing::read(text, name).unwrap();
+        let prediction = predict_transfer(&drawing, &megabytes(1)).unwrap();
+        is_sound(&prediction);
+        assert_eq!(prediction.flows.len(), drawing.traffic.len());
+        assert!(!prediction.formulas.is_empty());
+    }
+}
+
+/// Turns every rate of a drawing.
+fn turned(drawing: &Drawing, factor: f64) -> Drawing {
+    let mut drawing = drawing.clone();
+    for flow in &mut drawing.traffic {
+        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } = &mut flow.arrivals {
+            *per_second *= factor;
+        }
+    }
+    drawing
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// More of everything makes no delay shorter, until there is none.
+    #[test]
+    fn delays_grow_with_load(place in 0..library().len(), factor in 0.001f64..3.0, more in 1.0f64..2.0) {
+        let &(name, text) = &library()[place];
+        // Senders that wait make way for the others.
+        prop_assume!(!["campus", "arpanet", "satellite"].contains(&name));
+        let drawing = Drawing::read(text, name).unwrap();
+        let (less, more) = (predict(&turned(&drawing, factor)), predict(&turned(&drawing, factor * more)));
+        is_sound(&less);
+        is_sound(&more);
+        for (less, more) in less.flows.iter().zip(&more.flows) {
+            match (less.delay_seconds.value, more.delay_seconds.value) {
+                (Some(less), Some(more)) => prop_assert!(more >= less * (1.0 - 1e-9), "{} {} {}", name, less, more),
+                (None, Some(_)) => prop_assert!(false, "{} has no delay under less load", name),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whatever can be read has a sound prediction.
+    #[test]
+    fn any_settings_are_answered(
+        place in 0..library().len(),
+        flow in 0usize..8,
+        size in 64u64..1518,
+        pace in prop::sample::select(vec![
+            "packets_per_s=1e-9", "packets_per_s=7", "packets_per_s=1e9", "rate=1 b/s", "rate=1 Tb/s", "load=0.1 %",
+            "load=100000 %", "saturated=true", "think=0 s", "think=86400 s",
+        ]),
+        target in prop::sample::select(vec!["", "all", "next"]),
+    ) {
+        let (name, text) = library()[place];
+        prop_assume!(name != "campus");
+        let drawn = Drawing::read(text, name).unwrap();
+        let flow = &drawn.traffic[flow % drawn.traffic.len()].name;
+        let (key, value) = pace.split_once('=').unwrap();
+        let head = format!("[traffic.{flow}]\n");
+        let start = text.find(&head).unwrap() + head.len();
+        let end = text[start..].find("\n[").map_or(text.len(), |end| start + end);
+        let kept = |line: &&str| ["from =", "to ="].iter().any(|key| line.starts_with(key)) || line.starts_with([' ', ']']);
+        let kept: Vec<&str> = text[start..end].lines().filter(kept).collect();
+        let changed = format!("{}{}\n{}", &text[..start], kept.join("\n"), &text[end..]);
+        let to = format!("traffic.{flow}.to");
+        let [pace, sizes] = [key, "size"].map(|key| format!("traffic.{flow}.{key}"));
+        let size = format!("{size} B");
+        let mut reader = Reader::new(name).set(&pace, value).set(&sizes, &size);
+        if !target.is_empty() {
+            reader = reader.set(&to, target);
+        }
+        if let Ok(drawing) = reader.read(&changed) {
+            is_sound(&predict_transfer(&drawing, &megabytes(1)).unwrap());
+        }
+    }
+}
+
+/// With its packets' real sizes the study's network is a little slower: what its own figures leave out.
+#[test]
+fn a_mix_of_sizes_takes_longer_than_its_mean() {
+    let delay = |name, sizes| {
+        let asked = Question { sizes: Some(sizes), transfer: None };
+        predict_with(&drawing(name, &[]), &asked).unwrap().segments[0].delay_seconds.value.unwrap()
+    };
+    for (name, least, most) in [("citi-1989-light", 1.004, 1.006), ("citi-1989-heavy", 1.012, 1.014)] {
+        let ratio = delay(name, PacketSizes::Drawn) / delay(name, PacketSizes::Mean);
+        assert!((least..most).contains(&ratio), "{name}: {ratio}");
+    }
+}
