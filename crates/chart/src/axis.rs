@@ -52,7 +52,7 @@ impl Axis {
         let asked = self.range.filter(|&(first, last)| first < last && (!logarithmic || first > 0.0));
         let values = values.filter(|value| value.is_finite() && (!logarithmic || *value > 0.0));
         let (least, most) =
-            seen.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
         let seen = if least <= most { (least, most) } else { (1.0, 10.0) };
         let (first, last) = asked.unwrap_or_else(|| if logarithmic { round_decades(seen) } else { round(seen) });
         Scale { first, last, growth: self.growth }
