@@ -60,7 +60,8 @@ fn replicate_all(drawing: &Drawing, settings: &Settings, bar: &SimulationBar) ->
         let (tell, told) = mpsc::channel();
         for _ in 0..workers {
             let tell = tell.clone();
-            scope.spawn(|| work(drawing, settings, &next, &done, tell));
+            let (next, done) = (&next, &done);
+            scope.spawn(move || work(drawing, settings, next, done, &tell));
         }
         drop(tell);
         collect(&told, &mut results, || bar.show(share(&done, settings)))
@@ -72,7 +73,7 @@ fn replicate_all(drawing: &Drawing, settings: &Settings, bar: &SimulationBar) ->
 type Told = (u32, Result<Replication, SimulationError>);
 
 /// Replications one after the other until there are no more, or nobody listens.
-fn work(drawing: &Drawing, settings: &Settings, next: &AtomicU32, done: &AtomicU64, tell: mpsc::Sender<Told>) {
+fn work(drawing: &Drawing, settings: &Settings, next: &AtomicU32, done: &AtomicU64, tell: &mpsc::Sender<Told>) {
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= settings.replications {

@@ -173,12 +173,12 @@ fn flow(drawing: &Drawing, flow: &Flow) -> String {
     format!("{} to {to}, {sizes}, {}", stations(drawing, &flow.from), trimmed(&often))
 }
 
-fn stations(drawing: &Drawing, list: &[StationId]) -> String {
-    match list {
+fn stations(drawing: &Drawing, senders: &[StationId]) -> String {
+    match senders {
         [] => "nobody".to_owned(),
         [one] => drawing.station(*one).name.clone(),
         [first, .., last] => {
-            format!("{} .. {} ({})", drawing.station(*first).name, drawing.station(*last).name, list.len())
+            format!("{} .. {} ({})", drawing.station(*first).name, drawing.station(*last).name, senders.len())
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::net::Ipv4Addr;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -149,11 +150,11 @@ impl Rising {
     pub fn finish(mut self) -> Result<NetworkHouse, TestbedError> {
         let privilege = self.keeper.settle(self.patience)?;
         let fallen = Arc::default();
-        watch(&mut self.keeper, &fallen)?;
+        let watched = watch(&mut self.keeper, &fallen)?;
         let directory = &self.request.runtime_directory;
         listen(directory, self.keeper.lifeline().clone())?;
         Record::of(&self.request, privilege).write(directory)?;
-        Ok(NetworkHouse { keeper: self.keeper, runtime: self.runtime, fallen })
+        Ok(NetworkHouse { keeper: self.keeper, runtime: self.runtime, fallen, watched })
     }
 }
 
@@ -164,6 +165,8 @@ pub struct NetworkHouse {
     keeper: Keeper,
     runtime: RuntimeDirectory,
     fallen: Arc<OnceLock<HouseEvent>>,
+    /// Hangs up when the last event has been looked at.
+    watched: Receiver<()>,
 }
 
 impl NetworkHouse {
@@ -180,6 +183,8 @@ impl NetworkHouse {
     /// Waits until nothing of it is left.
     pub fn await_end(&self) {
         self.keeper.await_gone();
+        // Or `fallen` might not yet know.
+        self.watched.recv().ok();
     }
 
     /// The process whose end brought it down, if that is what happened.
@@ -197,9 +202,11 @@ impl NetworkHouse {
 }
 
 /// A network without its wire is none: when one of its processes ends of itself, everything goes.
-fn watch(keeper: &mut Keeper, fallen: &Arc<OnceLock<HouseEvent>>) -> Result<(), TestbedError> {
+fn watch(keeper: &mut Keeper, fallen: &Arc<OnceLock<HouseEvent>>) -> Result<Receiver<()>, TestbedError> {
+    let (watched_to, watched) = channel();
     let (events, lifeline, fallen) = (keeper.take_events(), keeper.lifeline().clone(), Arc::clone(fallen));
     let watch = move || {
+        let _hangs_up_at_the_end: Sender<()> = watched_to;
         for event in events {
             if !lifeline.is_cut() {
                 fallen.set(event).ok();
@@ -207,7 +214,8 @@ fn watch(keeper: &mut Keeper, fallen: &Arc<OnceLock<HouseEvent>>) -> Result<(), 
             }
         }
     };
-    thread::Builder::new().name("watch".to_owned()).spawn(watch).map(drop).map_err(|error| no_thread(&error))
+    thread::Builder::new().name("watch".to_owned()).spawn(watch).map_err(|error| no_thread(&error))?;
+    Ok(watched)
 }
 
 /// Whoever says a word at this socket takes the network down, and hears the end of it when it is.
