@@ -11,9 +11,11 @@ mod runs;
 mod sheet;
 mod sim;
 mod text;
+mod xlsx;
 
 pub use head::{RunHead, TextOptions};
 pub use history::btu95_text;
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;
 pub use text::rate_text;
+pub use xlsx::{WorkbookError, workbook};

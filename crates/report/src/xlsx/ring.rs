@@ -1,0 +1,187 @@
+//! The sheets of token ring and FDDI: symmetric polling, and Jain's efficiency.
+
+use btu_model::predict::SegmentPrediction;
+use btu_network::{Fddi, Service, TokenRing};
+use rust_xlsxwriter::XlsxError;
+
+use super::page::Page;
+use super::server::{Book, Formula, Load, Solved};
+use super::sizes::cell_name;
+use super::structure::Occupation;
+use super::value::Value;
+
+/// How frames are sent when the token comes, as cells.
+struct Turn {
+    /// 1 with gated service or one frame a turn, -1 with exhaustive service.
+    sign: Value,
+    /// 1 with one frame a turn, else 0.
+    one: Value,
+}
+
+/// A ring's own cells.
+struct Ring {
+    stations: Value,
+    latency: Value,
+}
+
+/// The sheet of a token ring and its results.
+pub(super) fn token_ring(
+    book: &Book,
+    sheet: &str,
+    segment: &SegmentPrediction,
+    ring: &TokenRing,
+) -> Result<(Page, Solved), XlsxError> {
+    let about = "Symmetric polling: Takagi (1986); Bux, IEEE Transactions on Communications (1981). Yellow cells may be changed.";
+    let mut page = Page::new(sheet, &format!("Token ring {}", segment.name), about)?;
+    let name = |what: &str| cell_name(&["segment", &segment.name, what]);
+    let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
+    let stations = page.input("Stations, N", "", f64::from(segment.stations), &name("stations"))?;
+    let latency = match ring.ring_latency {
+        Some(latency) => page.input("Latency of the ring, as drawn", "s", latency.seconds(), &name("latency"))?,
+        None => {
+            let cable = ring.length.propagation(ring.velocity).seconds();
+            let cable = page.input("Propagation once round", "s", cable, &name("propagation"))?;
+            let bits = f64::from(ring.station_latency_bits);
+            let bits = page.input("Latency of each station", "bits", bits, &name("station_latency_bits"))?;
+            cable + &stations * bits / &rate
+        }
+    };
+    let latency = latency.max(&(24.0 / &rate));
+    let latency = page.computed("Latency of the ring, R_L", "s; at least the token's 24 bits", &latency)?;
+    let early = page.input(
+        "Early release of the token",
+        "1: yes; 0: when the frame has come back, so a frame takes at least R_L",
+        f64::from(u8::from(ring.early_release)),
+        &name("early_release"),
+    )?;
+    let turn = turn(&mut page, one_frame(ring), ring.service == Service::Gated, &name("turn"))?;
+    let ring = Ring { stations, latency };
+    let load = book.load(&mut page, &segment.kinds, Occupation::TOKEN_RING, &rate)?;
+    page.heading("The formula")?;
+    let formula = polling(&mut page, &load, &rate, &ring, &turn, Some(&early))?;
+    let formula = Formula { name: segment.name.clone(), ..formula };
+    let solved = load.results(&mut page, &rate, formula)?;
+    Ok((page, solved))
+}
+
+/// Whether the holding time has no room for two full frames, or the ring has one frame a turn anyway.
+fn one_frame(ring: &TokenRing) -> bool {
+    let two_frames = 2.0 * 1529.0 * 8.0 / ring.rate.bits_per_second().max(1) as f64;
+    match ring.service {
+        Service::One => true,
+        Service::HoldingTime(longest) => longest.seconds() < two_frames,
+        Service::Exhaustive | Service::Gated => false,
+    }
+}
+
+fn turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Turn, XlsxError> {
+    let word = if one {
+        "one"
+    } else if gated {
+        "gated"
+    } else {
+        "exhaustive"
+    };
+    let note =
+        "one (frame a turn), gated or exhaustive; a holding time of two full frames and more counts as exhaustive";
+    let word_cell = page.input_word("What a station sends when the token comes", note, word, name)?;
+    let sign = Value::new(format!("IF({word_cell}=\"exhaustive\",-1,1)"), if one || gated { 1.0 } else { -1.0 });
+    let one = Value::new(format!("IF({word_cell}=\"one\",1,0)"), f64::from(u8::from(one)));
+    Ok(Turn { sign, one })
+}
+
+/// W = (lambda E[X^2] + R_L (1 +- rho/N)) / (2 (1 - rho - lambda R_L/N)), the last term with one frame a turn only.
+fn polling(
+    page: &mut Page,
+    load: &Load,
+    rate: &Value,
+    ring: &Ring,
+    turn: &Turn,
+    early: Option<&Value>,
+) -> Result<Formula, XlsxError> {
+    let (lambda, latency) = (&load.frames, &ring.latency);
+    let (mean, square) = match early {
+        Some(early) => served(page, load, rate, latency, early)?,
+        None => (load.mean.clone(), load.mean_square.clone()),
+    };
+    let rho = page.computed("rho = lambda E[X]", "", &(lambda * &mean))?;
+    let hop = page.computed(
+        "Walk for each frame",
+        "s; R_L/N with one frame a turn",
+        &(&turn.one * latency / &ring.stations),
+    )?;
+    let used = page.computed("rho + lambda walk", "stable below 1", &(&rho + lambda * &hop))?;
+    let walk = latency * (1.0 + &turn.sign * &rho / &ring.stations);
+    let waiting = (lambda * &square + walk) / (2.0 * (1.0 - &used));
+    let waiting = waiting.unless_saturated(&used, &Value::constant(1.0));
+    let note = "s; (lambda E[X^2] + R_L (1 - rho/N, or + unless exhaustive)) / (2 (1 - rho - lambda walk))";
+    let waiting = page.computed("W", note, &waiting)?;
+    let capacity = load.own_share(rate) * &load.mean / (&mean + &hop);
+    let capacity = lambda.above(0.0, &capacity, &Value::constant(1.0));
+    let none = Value::constant(0.0);
+    Ok(Formula { name: String::new(), alike: 1.0, used, capacity, waiting, beyond: latency / 2.0, pipelined: none })
+}
+
+/// Mean and mean square of what a frame takes of the ring: its time, or the ring's latency where the token waits for it.
+fn served(
+    page: &mut Page,
+    load: &Load,
+    rate: &Value,
+    latency: &Value,
+    early: &Value,
+) -> Result<(Value, Value), XlsxError> {
+    let scale = 1.0 / rate;
+    let mut sums = [Value::constant(0.0), Value::constant(0.0)];
+    for kind in &load.kinds {
+        for (sum, power) in sums.iter_mut().zip([1, 2]) {
+            let own = kind.occupied.shares.times_at_least(&scale, &kind.occupied.bits, latency, power);
+            let own = page.computed(&format!("E[max(X, R_L)^{power}] of one kind, in the order above"), "", &own)?;
+            *sum = &*sum + &kind.frames * own;
+        }
+    }
+    let [mean, square] = sums;
+    let none = Value::constant(0.0);
+    let weighed = |sum: Value| load.frames.above(0.0, &(sum / &load.frames), &none);
+    let mean = page.computed("E[X] used", "s", &early.above(0.5, &load.mean, &weighed(mean)))?;
+    let square = page.computed("E[X^2] used", "s^2", &early.above(0.5, &load.mean_square, &weighed(square)))?;
+    Ok((mean, square))
+}
+
+/// The sheet of an FDDI ring and its results.
+pub(super) fn fddi(
+    book: &Book,
+    sheet: &str,
+    segment: &SegmentPrediction,
+    ring: &Fddi,
+) -> Result<(Page, Solved), XlsxError> {
+    let about = "Exhaustive polling (Takagi 1986) below Jain's (1990) efficiency. Yellow cells may be changed.";
+    let mut page = Page::new(sheet, &format!("FDDI {}", segment.name), about)?;
+    let name = |what: &str| cell_name(&["segment", &segment.name, what]);
+    let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
+    let stations = page.input("Stations, n", "", f64::from(segment.stations), &name("stations"))?;
+    let fibre = ring.length.propagation(ring.velocity).seconds();
+    let fibre = page.input("Propagation once round", "s", fibre, &name("propagation"))?;
+    let each = page.input("Latency of each station", "s", ring.station_latency.seconds(), &name("station_latency"))?;
+    let target =
+        page.input("Target rotation time, T", "s", ring.target_rotation.seconds(), &name("target_rotation"))?;
+    let latency = (fibre + each * &stations).max(&(88.0 / &rate));
+    let latency = page.computed("Latency of the ring, D", "s; at least the token's 88 bits", &latency)?;
+    let efficiency = &stations * (&target - &latency) / (&stations * &target + &latency);
+    let efficiency = (&target - &latency).above(0.0, &efficiency, &Value::constant(0.0));
+    let efficiency = page.computed("Efficiency, n (T - D) / (n T + D)", "share of the rate", &efficiency)?;
+    let access =
+        page.computed("Longest access time, (n - 1) T + 2 D", "s", &((&stations - 1.0) * &target + 2.0 * &latency))?;
+    debug_assert!(access.number >= 0.0, "a ring has a station and a latency");
+    let ring = Ring { stations, latency };
+    let load = book.load(&mut page, &segment.kinds, Occupation::FDDI, &rate)?;
+    page.heading("The formula")?;
+    let turn = Turn { sign: Value::constant(-1.0), one: Value::constant(0.0) };
+    let formula = polling(&mut page, &load, &rate, &ring, &turn, None)?;
+    let waiting = formula.waiting.unless_saturated(&load.busy, &efficiency);
+    let used = &load.busy / efficiency.max(&Value::constant(1e-9));
+    let capacity = load.own_share(&rate) * &efficiency;
+    let capacity = load.frames.above(0.0, &capacity, &Value::constant(1.0));
+    let formula = Formula { name: segment.name.clone(), waiting, capacity, used, ..formula };
+    let solved = load.results(&mut page, &rate, formula)?;
+    Ok((page, solved))
+}

@@ -1,0 +1,106 @@
+//! The first sheet: what came out, and where the formulas are from.
+
+use rust_xlsxwriter::XlsxError;
+
+use super::line::Whole;
+use super::page::{Cell, Page};
+use super::server::{Book, Solved};
+use super::value::Value;
+use super::ways::{BridgeCells, TransferCells, Way};
+
+/// A submodel's results.
+#[derive(Debug)]
+pub(super) struct Line {
+    name: String,
+    sheet: String,
+    /// Packets per second, utilisation by data and by everything, effective throughput, delay.
+    values: [Option<Value>; 5],
+}
+
+impl Line {
+    pub(super) fn of(solved: &Solved, sheet: &str) -> Self {
+        let values = [&solved.frames, &solved.data, &solved.used, &solved.capacity, &solved.delay];
+        Self { name: solved.name.clone(), sheet: sheet.to_owned(), values: values.map(|value| Some(value.clone())) }
+    }
+
+    pub(super) fn of_star(name: &str, sheet: &str, whole: Whole) -> Self {
+        let values = [Some(whole.frames), Some(whole.data), Some(whole.used), None, Some(whole.delay)];
+        Self { name: name.to_owned(), sheet: sheet.to_owned(), values }
+    }
+
+    pub(super) fn of_bridge(name: &str, sheet: &str, cells: &BridgeCells) -> Self {
+        let values = [Some(cells.frames.clone()), None, None, None, Some(cells.latency.clone())];
+        Self { name: name.to_owned(), sheet: sheet.to_owned(), values }
+    }
+}
+
+/// The sheet.
+pub(super) fn sheet(
+    book: &Book,
+    lines: &[Line],
+    ways: &[Way],
+    transfer: Option<&TransferCells>,
+) -> Result<Page, XlsxError> {
+    let prediction = book.structure.prediction;
+    let about = "Every number below follows the yellow cells of the other sheets at once. Times are seconds, sizes bits or \
+                 octets as said.";
+    let mut page = Page::new("Summary", &format!("What closed forms expect of {}", prediction.network), about)?;
+    doubts(&mut page, book)?;
+    submodels(&mut page, lines)?;
+    page.heading("Flows")?;
+    let mut table = page.table(&["flow", "packets/s of each", "delay of a packet, s"])?;
+    for (number, flow) in book.structure.drawing.traffic.iter().enumerate() {
+        let each = book.flows[number].each.clone();
+        let cells =
+            vec![Cell::Label(flow.name.clone()), Cell::Formula(each), Cell::Formula(ways[number].delay.clone())];
+        page.row(&mut table, cells)?;
+    }
+    if let Some(transfer) = transfer {
+        page.heading("Transfer")?;
+        if let Some(simple) = &transfer.simple {
+            page.computed("Simple delay", "s", simple)?;
+        }
+        page.computed("Aggregate delay", "s", &transfer.aggregate)?;
+        page.computed("Time of the transfer", "s", &transfer.seconds)?;
+    }
+    page.heading("Formulas, where they are from, and what they take for granted")?;
+    for reference in &prediction.formulas {
+        page.text(&format!("{}: {}", reference.name, reference.source))?;
+        page.note(reference.assumptions)?;
+    }
+    Ok(page)
+}
+
+fn doubts(page: &mut Page, book: &Book) -> Result<(), XlsxError> {
+    let doubts = &book.structure.prediction.doubts;
+    if doubts.is_empty() {
+        return Ok(());
+    }
+    page.heading("What speaks against the network as drawn")?;
+    for doubt in doubts {
+        page.text(&format!("{}: {}", doubt.place, doubt.message))?;
+    }
+    Ok(())
+}
+
+fn submodels(page: &mut Page, lines: &[Line]) -> Result<(), XlsxError> {
+    page.heading("Submodels")?;
+    let head = [
+        "submodel",
+        "packets/s",
+        "utilisation, data",
+        "utilisation, all",
+        "effective throughput",
+        "delay of a packet, s",
+        "sheet",
+    ];
+    let mut table = page.table(&head)?;
+    for line in lines {
+        let value = |value: &Option<Value>| value.clone().map_or_else(|| Cell::Label(String::new()), Cell::Formula);
+        let values = line.values.iter().map(value);
+        let name = std::iter::once(Cell::Label(line.name.clone()));
+        let cells = name.chain(values).chain([Cell::Label(line.sheet.clone())]).collect();
+        page.row(&mut table, cells)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! The sheet of traffic: how many frames each flow sends.
+
+use btu_network::{Arrivals, Flow, Sizes};
+use rust_xlsxwriter::XlsxError;
+
+use super::page::{Cell, Page};
+use super::sizes::{ClassCells, cell_name};
+use super::structure::Structure;
+use super::value::Value;
+
+/// A flow's cells.
+#[derive(Debug)]
+pub(super) struct FlowCells {
+    /// Frames per second of each sender.
+    pub(super) each: Value,
+    /// Frames per second of all.
+    pub(super) total: Value,
+}
+
+/// The sheet, and each flow's cells.
+pub(super) fn sheet(structure: &Structure, classes: &[ClassCells]) -> Result<(Page, Vec<FlowCells>), XlsxError> {
+    let about = "Yellow cells may be changed. More senders count as more of the same, spread as the drawn ones are.";
+    let mut page = Page::new("Traffic", "Traffic", about)?;
+    let head = [
+        "flow",
+        "senders",
+        "packets/s of each",
+        "packets/s together",
+        "mean size, bits",
+        "offered, bit/s",
+        "sizes",
+        "pace",
+    ];
+    let mut table = page.table(&head)?;
+    let mut cells = Vec::new();
+    let mut outcomes = false;
+    for (number, flow) in structure.drawing.traffic.iter().enumerate() {
+        let paced = matches!(flow.arrivals, Arrivals::Poisson { .. } | Arrivals::Periodic { .. });
+        outcomes |= !paced;
+        let bits = structure
+            .classes
+            .iter()
+            .zip(classes)
+            .find(|(class, _)| class.flow == number && !class.reply)
+            .map_or(Value::constant(0.0), |(_, cells)| cells.own_bits.clone());
+        cells.push(row(&mut page, &mut table, structure, number, &bits)?);
+    }
+    if outcomes {
+        page.note(
+            "Senders that wait for replies, or always have one more, have no rate of their own: theirs was worked out by btu \
+             (mean-value analysis) and stays as it is when other cells are changed.",
+        )?;
+    }
+    Ok((page, cells))
+}
+
+fn row(
+    page: &mut Page,
+    table: &mut super::page::Table,
+    structure: &Structure,
+    number: usize,
+    bits: &Value,
+) -> Result<FlowCells, XlsxError> {
+    let flow = &structure.drawing.traffic[number];
+    let each = match flow.arrivals {
+        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => {
+            Cell::Input(per_second, cell_name(&["traffic", &flow.name, "packets_per_s"]))
+        }
+        Arrivals::Saturated | Arrivals::Closed { .. } => {
+            Cell::Drawn(structure.prediction.flows[number].packets_per_second_each.value.unwrap_or(0.0))
+        }
+    };
+    let senders = flow.from.len() as f64;
+    let rate = match &each {
+        Cell::Input(rate, _) | Cell::Drawn(rate) => *rate,
+        Cell::Label(_) | Cell::Formula(_) => 0.0,
+    };
+    let total = page.next_cell(1, senders) * page.next_cell(2, rate);
+    let all = page.next_cell(3, total.number);
+    let values = page.row(
+        table,
+        vec![
+            Cell::Label(flow.name.clone()),
+            Cell::Input(senders, cell_name(&["traffic", &flow.name, "senders"])),
+            each,
+            Cell::Formula(total),
+            Cell::Formula(bits.clone()),
+            Cell::Formula(all * bits),
+            Cell::Label(sizes(flow).to_owned()),
+            Cell::Label(pace(flow).to_owned()),
+        ],
+    )?;
+    Ok(FlowCells { each: values[2].clone(), total: values[3].clone() })
+}
+
+fn sizes(flow: &Flow) -> &'static str {
+    match flow.sizes {
+        Sizes::Fixed(_) => "all alike",
+        Sizes::Mix(_) => "a mix",
+        Sizes::Uniform(..) => "even between two",
+        Sizes::Exponential(_) => "exponential",
+    }
+}
+
+fn pace(flow: &Flow) -> &'static str {
+    match flow.arrivals {
+        Arrivals::Poisson { .. } => "independent",
+        Arrivals::Periodic { .. } => "even; the formulas take it as independent",
+        Arrivals::Saturated => "always one more",
+        Arrivals::Closed { .. } => "waits for replies",
+    }
+}
