@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+mod model;
 mod net;
 mod raise;
 mod sim;
@@ -11,6 +12,7 @@ use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use model::Model;
 pub(crate) use net::{Check, Net};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use sim::Sim;
@@ -52,6 +54,9 @@ pub(crate) enum Command {
     /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
     #[command(after_help = RATE_EXAMPLES)]
     Rate(Box<Rate>),
+    /// Predict by closed forms what a network file's traffic gets, before anything is measured
+    #[command(after_help = model::EXAMPLES)]
+    Model(Box<Model>),
     /// Simulate what a network file draws, in virtual time
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),

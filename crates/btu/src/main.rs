@@ -5,6 +5,7 @@ mod exit;
 mod files;
 mod history;
 mod internal;
+mod model;
 mod net;
 mod net_books;
 mod net_check;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     let result = match arguments.command {
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
+        cli::Command::Model(model) => model::run(&model, &arguments.common),
         cli::Command::Net(net) => return net::run(net, &arguments.common),
         cli::Command::Sim(sim) => sim::run(&sim, &arguments.common),
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),

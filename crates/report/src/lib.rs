@@ -5,17 +5,17 @@
 
 mod head;
 mod history;
+mod model;
 mod number;
 mod paint;
 mod runs;
 mod sheet;
 mod sim;
 mod text;
-mod xlsx;
 
 pub use head::{RunHead, TextOptions};
 pub use history::btu95_text;
+pub use model::{MostFound, SweepTable, model_text, most_text, sweep_csv, sweep_text};
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;
 pub use text::rate_text;
-pub use xlsx::{WorkbookError, workbook};

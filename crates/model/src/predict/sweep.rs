@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use btu_network::{Drawing, ReadError};
+use serde::Serialize;
 use thiserror::Error;
 
 use super::{Prediction, predict};
@@ -129,7 +130,8 @@ impl fmt::Display for Range {
 }
 
 /// Where something stops to hold.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Found {
     /// Up to this value it holds, just above it does not.
     UpTo(f64),

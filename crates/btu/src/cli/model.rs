@@ -1,0 +1,77 @@
+//! `btu model`: what may be written after it.
+
+use std::path::PathBuf;
+
+use btu_model::predict::{PacketSizes, Range};
+use btu_units::{Bytes, Span};
+use clap::{Args, ValueEnum};
+
+use super::quantity;
+use crate::files;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  btu model ethernet-shared-10                             each submodel, each flow
+  btu model citi-1989-light --transfer '100 MB'            what limits a transfer, and from when on
+  btu model lab.toml --set traffic.background.load='60 %'
+  btu model citi-1989-light --transfer '20 MB' --sweep traffic.background.packets_per_s=0..1100:100 --csv curve.csv
+  btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms'
+  btu model campus --most stations --mean-delay '20 ms'    how many stations that takes
+
+A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a lower bound.";
+
+/// `btu model`.
+#[derive(Debug, Args)]
+pub(crate) struct Model {
+    /// Network file or a name of the library; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) network: String,
+    /// Value to put in the place of the file's, such as traffic.background.load='60 %'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// How long a file of this size takes a flow's sender
+    #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
+    pub(crate) transfer: Option<Bytes>,
+    /// The flow whose sender transfers the file, or whose delay is bounded [default: the first, or any]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flow: Option<String>,
+    /// The flow that is turned up until the network limits the transfer [default: background, or the last other one]
+    #[arg(long, value_name = "NAME", requires = "transfer")]
+    pub(crate) against: Option<String>,
+    /// How a shared Ethernet's formula takes packets' sizes [default: drawn; mean with ideal contention, as in the CITI study]
+    #[arg(long, value_enum)]
+    pub(crate) sizes: Option<Sizes>,
+    /// Predict along a value: KEY=FROM..TO or KEY=FROM..TO:STEP, quantities with their unit: 10..100 Mb/s:10
+    #[arg(long, value_name = "KEY=RANGE", conflicts_with = "most")]
+    pub(crate) sweep: Option<Range>,
+    /// Write the sweep to this file as comma-separated values
+    #[arg(long, value_name = "FILE", requires = "sweep")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
+    #[arg(long, value_name = "KEY", requires = "bound")]
+    pub(crate) most: Option<String>,
+    /// Bound of the mean delay of every flow, or of --flow's
+    #[arg(long, value_name = "TIME", group = "bound", requires = "most", value_parser = quantity::<Span>)]
+    pub(crate) mean_delay: Option<Span>,
+    /// Bound of the time that --transfer takes
+    #[arg(long, value_name = "TIME", group = "bound", requires_all = ["most", "transfer"], value_parser = quantity::<Span>)]
+    pub(crate) transfer_time: Option<Span>,
+}
+
+/// How packets' sizes are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sizes {
+    /// As they are drawn
+    Drawn,
+    /// All as the mean
+    Mean,
+}
+
+impl From<Sizes> for PacketSizes {
+    fn from(sizes: Sizes) -> Self {
+        match sizes {
+            Sizes::Drawn => Self::Drawn,
+            Sizes::Mean => Self::Mean,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `btu model`: from a network file to what closed forms expect.
+
+mod most;
+
+use btu_model::predict::{self, Prediction, Question, Range, Transfer};
+use btu_network::Drawing;
+use btu_report::{SweepTable, model_text, sweep_csv, sweep_text};
+
+use crate::cli::{Common, Model};
+use crate::exit::Refusal;
+use crate::files::{self, Source};
+use crate::terminal;
+
+/// Predicts, and prints what was asked for.
+pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
+    let source = files::source(&model.network)?;
+    match (&model.sweep, &model.most) {
+        (Some(range), _) => sweep(model, common, &source, range),
+        (None, Some(most)) => most::run(model, common, &source, most),
+        (None, None) => {
+            let (drawing, prediction) = predicted(model, &source, None)?;
+            if common.json {
+                return terminal::print_json(&prediction);
+            }
+            terminal::print(&model_text(&prediction, &drawing.about, &terminal::text_options()))
+        }
+    }
+}
+
+/// The file's prediction, with one more setting.
+pub(crate) fn predicted(
+    model: &Model,
+    source: &Source,
+    setting: Option<(&str, &str)>,
+) -> anyhow::Result<(Drawing, Prediction)> {
+    let mut settings = model.settings.clone();
+    settings.extend(setting.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let drawing = source.read(&settings).map_err(|error| Refusal::Usage(error.to_string()))?;
+    let prediction = answer(model, &drawing)?;
+    Ok((drawing, prediction))
+}
+
+/// The drawing's prediction.
+pub(crate) fn answer(model: &Model, drawing: &Drawing) -> anyhow::Result<Prediction> {
+    let transfer =
+        model.transfer.map(|size| Transfer { size, flow: model.flow.clone(), against: model.against.clone() });
+    let question = Question { transfer, sizes: model.sizes.map(Into::into) };
+    predict::predict_with(drawing, &question).map_err(|error| Refusal::Usage(error.to_string()).into())
+}
+
+/// Predictions along a key.
+pub(crate) fn points(model: &Model, source: &Source, range: &Range) -> anyhow::Result<Vec<(f64, Prediction)>> {
+    predict::sweep_with(range, |key, value| Ok(predicted(model, source, Some((key, value)))?.1))
+}
+
+fn sweep(model: &Model, common: &Common, source: &Source, range: &Range) -> anyhow::Result<()> {
+    let points = points(model, source, range)?;
+    let table = SweepTable { key: range.key.clone(), unit: range.unit.clone(), points };
+    if let Some(path) = &model.csv {
+        std::fs::write(path, sweep_csv(&table))
+            .map_err(|error| Refusal::Machine(format!("writing {}: {error}", path.display())))?;
+    }
+    if common.json {
+        let point =
+            |(value, prediction): &(f64, Prediction)| serde_json::json!({ "value": value, "prediction": prediction });
+        let points: Vec<_> = table.points.iter().map(point).collect();
+        return terminal::print_json(&serde_json::json!({ "key": table.key, "unit": table.unit, "points": points }));
+    }
+    terminal::print(&sweep_text(&table, &terminal::text_options()))
+}

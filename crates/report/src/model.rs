@@ -1,0 +1,80 @@
+//! A prediction for a terminal: what speaks against it first, then a block for each submodel, flows, and the transfer.
+//!
+//! The blocks follow figures 9 and 10 of the CITI study: what goes in, what is used, what it costs a packet.
+
+mod flows;
+mod number;
+mod search;
+mod submodels;
+mod sweep;
+
+use btu_model::predict::{Doubt, Prediction};
+
+pub use search::{MostFound, most_text};
+pub use sweep::{SweepTable, sweep_csv, sweep_text};
+
+use crate::head::TextOptions;
+use crate::paint::Paint;
+use crate::sheet::{columns, wrap};
+
+/// The whole prediction; lines end with `\n`.
+pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -> String {
+    let page = Page { prediction, options: *options, paint: Paint(options.colour) };
+    let mut sections = vec![head(&page, about), doubts(&prediction.doubts, options)];
+    sections.extend(submodels::blocks(&page));
+    sections.extend([flows::lines(&page), flows::transfer(&page), sources(&page)]);
+    let sections: Vec<String> =
+        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
+    sections.join("\n\n") + "\n"
+}
+
+/// What every section is made from.
+struct Page<'a> {
+    prediction: &'a Prediction,
+    options: TextOptions,
+    paint: Paint,
+}
+
+impl Page<'_> {
+    /// A section: its title, an explanation that may be skipped, and its lines.
+    fn section(&self, title: &str, note: &str, lines: Vec<String>) -> Vec<String> {
+        let width = self.options.columns();
+        let heading = if columns(title) + 2 + columns(note) <= width {
+            vec![format!("{}  {}", self.paint.title(title), self.paint.quiet(note)).trim_end().to_owned()]
+        } else {
+            let note = wrap(note, width, 0).into_iter().map(|line| self.paint.quiet(&line));
+            std::iter::once(self.paint.title(title)).chain(note).collect()
+        };
+        [heading, lines].concat()
+    }
+}
+
+fn head(page: &Page, about: &str) -> Vec<String> {
+    let mut lines =
+        vec![format!("{} {}", page.paint.title("Prediction of"), page.paint.strong(&page.prediction.network))];
+    if !about.is_empty() {
+        lines.extend(wrap(about, page.options.columns(), 0));
+    }
+    lines
+}
+
+/// One paragraph for each doubt.
+fn doubts(doubts: &[Doubt], options: &TextOptions) -> Vec<String> {
+    let paint = Paint(options.colour);
+    let paragraphs =
+        doubts.iter().flat_map(|doubt| wrap(&format!("! {}: {}.", doubt.place, doubt.message), options.columns(), 2));
+    paragraphs.map(|line| paint.doubt(&line)).collect()
+}
+
+/// The closed forms, each with its source and what it takes for granted.
+fn sources(page: &Page) -> Vec<String> {
+    let of = |reference: &btu_model::predict::Reference| {
+        wrap(
+            &format!("{}: {}. Assumes: {}.", reference.name, reference.source, reference.assumptions),
+            page.options.columns(),
+            2,
+        )
+    };
+    let lines = page.prediction.formulas.iter().flat_map(of).map(|line| page.paint.quiet(&line)).collect();
+    page.section("Closed forms", "", lines)
+}

@@ -1,0 +1,120 @@
+//! A value turned: a table of what follows, for people and as CSV.
+
+use btu_model::Answer;
+use btu_model::predict::Prediction;
+
+use super::number::{digits, percent, short, time};
+use crate::head::TextOptions;
+use crate::paint::Paint;
+use crate::sheet::{Sheet, wrap};
+
+/// Predictions along one key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepTable {
+    /// The key.
+    pub key: String,
+    /// What stands behind its values; empty for plain numbers.
+    pub unit: String,
+    /// Values and what follows.
+    pub points: Vec<(f64, Prediction)>,
+}
+
+/// One column: what it is, and its value at a point.
+struct Column {
+    head: String,
+    unit: &'static str,
+    value: Box<dyn Fn(&Prediction) -> Answer>,
+}
+
+/// The whole table; lines end with `\n`.
+pub fn sweep_text(table: &SweepTable, options: &TextOptions) -> String {
+    // What an ordinary terminal can hold beside the value itself.
+    let most = (options.columns().saturating_sub(12) / 16).max(3);
+    let paint = Paint(options.colour);
+    let Some((_, first)) = table.points.first() else { return String::new() };
+    let all = columns(first);
+    let shown = &all[..all.len().min(most)];
+    let value = if table.unit.is_empty() { "value".to_owned() } else { table.unit.clone() };
+    let head = std::iter::once(value).chain(shown.iter().map(|column| column.head.clone()));
+    let mut sheet = Sheet::new(head.collect(), 0);
+    for (value, prediction) in &table.points {
+        let cells = shown.iter().map(|column| cell(column, prediction));
+        sheet.row(std::iter::once(trimmed(*value)).chain(cells).collect());
+    }
+    let mut lines = vec![format!("{} {}", paint.title("Sweep of"), paint.strong(&table.key))];
+    lines.extend(sheet.lines());
+    if all.len() > shown.len() {
+        let rest = format!("... and {} more columns: --csv has them all", all.len() - shown.len());
+        lines.extend(wrap(&rest, options.columns(), 2).iter().map(|line| paint.quiet(line)));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The whole table as comma-separated values (RFC 4180): seconds, shares and rates as plain numbers, nothing where there is
+/// no value.
+pub fn sweep_csv(table: &SweepTable) -> String {
+    let Some((_, first)) = table.points.first() else { return String::new() };
+    let columns = columns(first);
+    let unit = if table.unit.is_empty() { String::new() } else { format!(" ({})", table.unit) };
+    let head = columns.iter().map(|column| quoted(&format!("{} ({})", column.head, column.unit)));
+    let mut lines =
+        vec![std::iter::once(quoted(&format!("{}{unit}", table.key))).chain(head).collect::<Vec<_>>().join(",")];
+    for (value, prediction) in &table.points {
+        let plain =
+            |column: &Column| (column.value)(prediction).value.map_or_else(String::new, |value| value.to_string());
+        let cells = columns.iter().map(plain);
+        lines.push(std::iter::once(value.to_string()).chain(cells).collect::<Vec<_>>().join(","));
+    }
+    lines.join("\r\n") + "\r\n"
+}
+
+fn cell(column: &Column, prediction: &Prediction) -> String {
+    let answer = (column.value)(prediction);
+    if column.unit == "s" { short(answer, time) } else { short(answer, percent) }
+}
+
+fn trimmed(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value}") } else { digits(value, 6) }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+/// The transfer first, then the delay of each flow, then each segment, each link.
+fn columns(first: &Prediction) -> Vec<Column> {
+    const MOST: usize = 200;
+    let mut columns = Vec::new();
+    let column = |head: String, unit, value: Box<dyn Fn(&Prediction) -> Answer>| Column { head, unit, value };
+    if first.transfer.is_some() {
+        let simple = |at: &Prediction| at.transfer.as_ref().and_then(|transfer| transfer.simple_seconds);
+        columns.push(column("simple".to_owned(), "s", Box::new(move |at| or_none(simple(at)))));
+        let aggregate = |at: &Prediction| at.transfer.as_ref().map(|transfer| transfer.aggregate_seconds);
+        columns.push(column(
+            "aggregate".to_owned(),
+            "s",
+            Box::new(move |at| aggregate(at).unwrap_or(Answer::OUT_OF_RANGE)),
+        ));
+    }
+    for (place, flow) in first.flows.iter().take(MOST).enumerate() {
+        let delay = move |at: &Prediction| at.flows.get(place).map_or(Answer::OUT_OF_RANGE, |flow| flow.delay_seconds);
+        columns.push(column(format!("{} delay", flow.name), "s", Box::new(delay)));
+    }
+    for (place, segment) in first.segments.iter().take(MOST).enumerate() {
+        let used = move |at: &Prediction| at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation_data);
+        let delay = move |at: &Prediction| at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds);
+        columns.push(column(format!("{} data", segment.name), "share", Box::new(used)));
+        columns.push(column(format!("{} delay", segment.name), "s", Box::new(delay)));
+    }
+    for (place, link) in first.links.iter().take(MOST).enumerate() {
+        let used = move |at: &Prediction| at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation);
+        let delay = move |at: &Prediction| at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds);
+        columns.push(column(format!("{} used", link.name), "share", Box::new(used)));
+        columns.push(column(format!("{} delay", link.name), "s", Box::new(delay)));
+    }
+    columns
+}
+
+fn or_none(value: Option<f64>) -> Answer {
+    value.map_or(Answer::OUT_OF_RANGE, Answer::of)
+}
