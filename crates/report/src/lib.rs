@@ -12,6 +12,7 @@ mod runs;
 mod sheet;
 mod sim;
 mod text;
+mod xlsx;
 
 pub use head::{RunHead, TextOptions};
 pub use history::btu95_text;
@@ -19,3 +20,4 @@ pub use model::{MostFound, SweepTable, model_text, most_text, sweep_csv, sweep_t
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;
 pub use text::rate_text;
+pub use xlsx::{WorkbookError, workbook};
