@@ -121,12 +121,12 @@ mod tests {
     #[test]
     fn the_held_share_is_as_asked_and_evenly_spread() {
         let reordering = Reordering { share: Probability::new(0.05).unwrap(), depth: 3 };
-        let hold = Span::from_milliseconds(100);
-        let plain = DelayTable::new(None, Some((reordering, hold))).unwrap();
+        let hold_back = Span::from_milliseconds(100);
+        let plain = DelayTable::new(None, Some((reordering, hold_back))).unwrap();
         let held = plain.delays().iter().filter(|&&delay| delay > 0.0).count();
         assert_eq!(held, 819, "5 % of 16,384");
         assert!(plain.delays().iter().all(|delay| delay.abs() < 1e4 || (delay - 1e8).abs() < 1e4));
-        let both = DelayTable::new(Some(jitter(Shape::Normal)), Some((reordering, hold))).unwrap();
+        let both = DelayTable::new(Some(jitter(Shape::Normal)), Some((reordering, hold_back))).unwrap();
         let (mean, _) = mean_and_deviation(&both.delays());
         assert!((mean / (1e8 * 819.0 / 16_384.0) - 1.0).abs() < 1e-3, "{mean}");
     }

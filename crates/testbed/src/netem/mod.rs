@@ -18,6 +18,8 @@ mod qdisc;
 mod red;
 mod sizes;
 mod talk;
+#[cfg(test)]
+mod testing;
 mod tree;
 
 use std::io;

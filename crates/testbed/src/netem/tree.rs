@@ -215,9 +215,9 @@ mod tests {
         Tree::of(direction, 1).unwrap().chain.iter().map(|(_, qdisc)| qdisc.kind()).collect()
     }
 
-    fn jitter(correlation: f64, keep_order: bool) -> Option<Jitter> {
+    fn jitter(correlation: f64, keep_order: bool) -> Jitter {
         let spread = Span::from_milliseconds(1);
-        Some(Jitter { spread, shape: Shape::Normal, correlation: share(correlation), keep_order })
+        Jitter { spread, shape: Shape::Normal, correlation: share(correlation), keep_order }
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn losses_and_jitter_stand_behind_the_queue() {
-        let lossy = Direction { loss: Loss::Random(share(0.1)), jitter: jitter(0.0, false), ..line() };
+        let lossy = Direction { loss: Loss::Random(share(0.1)), jitter: Some(jitter(0.0, false)), ..line() };
         let tree = Tree::of(&lossy, 1).unwrap();
         let [_, (_, Qdisc::Netem(queue)), (Role::Propagation, Qdisc::Netem(way))] = &tree.chain[..] else {
             panic!("{tree:?}");
@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn overtaking_behind_ordered_jitter_needs_a_third() {
         let reorder = Reordering { share: share(0.1), depth: 3 };
-        assert_eq!(kinds(&Direction { reorder, jitter: jitter(0.0, false), ..line() }), ["netem"; 3]);
-        let both = Direction { reorder, jitter: jitter(0.0, true), delay: Span::from_milliseconds(20), ..line() };
+        assert_eq!(kinds(&Direction { reorder, jitter: Some(jitter(0.0, false)), ..line() }), ["netem"; 3]);
+        let both = Direction { reorder, jitter: Some(jitter(0.0, true)), delay: Span::from_milliseconds(20), ..line() };
         assert_eq!(kinds(&both), ["netem"; 4]);
         assert!(Tree::of(&Direction { duplicate: share(0.1), ..both }, 1).is_err());
     }
@@ -266,7 +266,7 @@ mod tests {
         let trace = Rate::Trace(Trace { opportunities_ms: vec![1] });
         for (direction, word) in [
             (Direction { rate: trace, ..line() }, "trace"),
-            (Direction { jitter: jitter(0.5, false), ..line() }, "correlated"),
+            (Direction { jitter: Some(jitter(0.5, false)), ..line() }, "correlated"),
         ] {
             let error = Tree::of(&direction, 1).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains("wire"), "{error}");
