@@ -49,13 +49,13 @@ impl Axis {
     /// Where values lie, given all that should be seen.
     pub(crate) fn scale(&self, values: impl Iterator<Item = f64>) -> Scale {
         let logarithmic = self.growth == Growth::Logarithmic;
-        let asked = self.range.filter(|&(first, last)| first < last && (!logarithmic || first > 0.0));
+        let fixed = self.range.filter(|&(first, last)| first < last && (!logarithmic || first > 0.0));
         let values = values.filter(|value| value.is_finite() && (!logarithmic || *value > 0.0));
         let (least, most) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
         let seen = if least <= most { (least, most) } else { (1.0, 10.0) };
-        let (first, last) = asked.unwrap_or_else(|| if logarithmic { round_decades(seen) } else { round(seen) });
-        Scale { first, last, growth: self.growth }
+        let ends = fixed.unwrap_or_else(|| if logarithmic { round_decades(seen) } else { round(seen) });
+        Scale { first: ends.0, last: ends.1, growth: self.growth }
     }
 }
 

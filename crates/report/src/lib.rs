@@ -6,6 +6,7 @@
 mod head;
 mod history;
 mod model;
+mod model_check;
 mod number;
 mod paint;
 mod runs;
@@ -17,6 +18,9 @@ mod xlsx;
 pub use head::{RunHead, TextOptions};
 pub use history::btu95_text;
 pub use model::{MostFound, SweepTable, model_text, most_text, sweep_csv, sweep_text};
+pub use model_check::{
+    Break, CheckCase, CheckFlow, CheckPoint, ModelCheck, Verdict, WITHIN, check_csv, check_picture, check_text,
+};
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;
 pub use text::rate_text;

@@ -1,0 +1,125 @@
+//! How far a prediction holds.
+//!
+//! The rule: points are taken by rising utilisation. A point agrees within x when the prediction is off by at most x of the
+//! simulated mean, or when both call the network overloaded. The prediction is valid up to the utilisation of the last
+//! point before the first that does not agree; agreement beyond is chance and does not count. A point whose interval is
+//! wider than x to either side cannot be judged and ends the range as well.
+
+use super::{CheckFlow, CheckPoint};
+
+/// Up to where a prediction holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// At all points; the last one's utilisation.
+    Everywhere(f64),
+    /// Up to this utilisation; the first point that does not agree follows.
+    UpTo(f64, Break),
+    /// Not even at the first point.
+    Nowhere(Break),
+    /// There was nothing to compare.
+    Unknown,
+}
+
+/// Why a prediction's range ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Break {
+    /// It is off by this share.
+    Off(f64),
+    /// Only one of the two is overloaded.
+    Overload,
+    /// The simulation's interval is too wide.
+    Undecided,
+}
+
+impl CheckFlow {
+    /// Up to where the prediction holds within this share; see the module's rule.
+    pub fn verdict(&self, within: f64) -> Verdict {
+        let utilisation = |point: &CheckPoint| point.utilisation.unwrap_or(0.0);
+        let mut points: Vec<&CheckPoint> = self.points.iter().collect();
+        points.sort_by(|one, other| utilisation(one).total_cmp(&utilisation(other)));
+        let mut last = None;
+        for point in points {
+            if let Some(reason) = judge(point, within) {
+                return last.map_or(Verdict::Nowhere(reason), |last| Verdict::UpTo(last, reason));
+            }
+            last = Some(utilisation(point));
+        }
+        last.map_or(Verdict::Unknown, Verdict::Everywhere)
+    }
+}
+
+/// Why a point does not agree; none if it does.
+fn judge(point: &CheckPoint, within: f64) -> Option<Break> {
+    if point.both_overloaded() {
+        return None;
+    }
+    let Some(error) = point.error() else {
+        let nothing = point.simulated.is_none() && !point.overloaded;
+        return Some(if nothing { Break::Undecided } else { Break::Overload });
+    };
+    let half = point.settled().and_then(|simulated| simulated.relative_half_width());
+    if error.value.abs() > within {
+        Some(Break::Off(error.value))
+    } else if half.is_some_and(|half| half > within) {
+        Some(Break::Undecided)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_stats::{Estimate, Interval};
+
+    use super::*;
+
+    fn point(utilisation: f64, predicted: Option<f64>, simulated: f64, half: f64) -> CheckPoint {
+        let simulated = Some(Estimate { value: simulated, interval: Some(Interval::around(simulated, half)) });
+        CheckPoint { value: 0.0, utilisation: Some(utilisation), predicted, simulated, overloaded: false }
+    }
+
+    fn flow(points: &[CheckPoint]) -> CheckFlow {
+        CheckFlow { name: "load".to_owned(), points: points.to_vec() }
+    }
+
+    /// Points come in any order, and agreement by chance above the first disagreement does not count.
+    #[test]
+    fn valid_up_to_the_last_point_before_the_first_that_is_off() {
+        let flow = flow(&[
+            point(0.9, Some(5.0), 5.0, 0.1),
+            point(0.5, Some(1.2), 1.5, 0.01),
+            point(0.1, Some(1.0), 1.01, 0.001),
+            point(0.3, Some(1.1), 1.14, 0.01),
+        ]);
+        assert_eq!(flow.verdict(0.05), Verdict::UpTo(0.3, Break::Off(1.2 / 1.5 - 1.0)));
+        assert_eq!(flow.verdict(0.005), Verdict::Nowhere(Break::Off(1.0 / 1.01 - 1.0)));
+        assert_eq!(flow.verdict(0.25), Verdict::Everywhere(0.9));
+    }
+
+    #[test]
+    fn what_cannot_be_judged_ends_the_range() {
+        let flow = flow(&[point(0.1, Some(1.0), 1.0, 0.01), point(0.2, Some(1.0), 1.0, 0.09)]);
+        assert_eq!(flow.verdict(0.05), Verdict::UpTo(0.1, Break::Undecided));
+        assert_eq!(flow.verdict(0.1), Verdict::Everywhere(0.2));
+    }
+
+    #[test]
+    fn both_overloaded_agree_and_one_alone_does_not() {
+        let calm = point(0.5, Some(1.0), 1.0, 0.01);
+        let both = CheckPoint { overloaded: true, ..point(1.2, None, 9.0, 1.0) };
+        let closed_form_alone = point(1.0, None, 9.0, 0.01);
+        let simulation_alone = CheckPoint { overloaded: true, ..point(0.95, Some(3.0), 9.0, 0.01) };
+        assert_eq!(flow(&[calm, both]).verdict(0.02), Verdict::Everywhere(1.2));
+        assert_eq!(flow(&[calm, closed_form_alone]).verdict(0.02), Verdict::UpTo(0.5, Break::Overload));
+        assert_eq!(flow(&[simulation_alone]).verdict(0.02), Verdict::Nowhere(Break::Overload));
+        assert_eq!(flow(&[]).verdict(0.02), Verdict::Unknown);
+    }
+
+    #[test]
+    fn the_error_is_a_share_of_the_simulated_mean() {
+        let error = point(0.1, Some(1.1), 1.0, 0.1).error().unwrap();
+        assert!((error.value - 0.1).abs() < 1e-12);
+        let ends = error.interval.unwrap();
+        assert!(ends.low.abs() < 1e-12 && (ends.high - (1.1 / 0.9 - 1.0)).abs() < 1e-12);
+    }
+}
