@@ -36,15 +36,14 @@ pub(super) fn token_ring(
     let name = |what: &str| cell_name(&["segment", &segment.name, what]);
     let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
     let stations = page.input("Stations, N", "", f64::from(segment.stations), &name("stations"))?;
-    let latency = match ring.ring_latency {
-        Some(latency) => page.input("Latency of the ring, as drawn", "s", latency.seconds(), &name("latency"))?,
-        None => {
-            let cable = ring.length.propagation(ring.velocity).seconds();
-            let cable = page.input("Propagation once round", "s", cable, &name("propagation"))?;
-            let bits = f64::from(ring.station_latency_bits);
-            let bits = page.input("Latency of each station", "bits", bits, &name("station_latency_bits"))?;
-            cable + &stations * bits / &rate
-        }
+    let latency = if let Some(latency) = ring.ring_latency {
+        page.input("Latency of the ring, as drawn", "s", latency.seconds(), &name("latency"))?
+    } else {
+        let cable = ring.length.propagation(ring.velocity).seconds();
+        let cable = page.input("Propagation once round", "s", cable, &name("propagation"))?;
+        let bits = f64::from(ring.station_latency_bits);
+        let bits = page.input("Latency of each station", "bits", bits, &name("station_latency_bits"))?;
+        cable + &stations * bits / &rate
     };
     let latency = latency.max(&(24.0 / &rate));
     let latency = page.computed("Latency of the ring, R_L", "s; at least the token's 24 bits", &latency)?;
@@ -90,7 +89,7 @@ fn turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Turn, Xls
     Ok(Turn { sign, one })
 }
 
-/// W = (lambda E[X^2] + R_L (1 +- rho/N)) / (2 (1 - rho - lambda R_L/N)), the last term with one frame a turn only.
+/// `W = (lambda E[X^2] + R_L (1 +- rho/N)) / (2 (1 - rho - lambda R_L/N))`, the last term with one frame a turn only.
 fn polling(
     page: &mut Page,
     load: &Load,
@@ -118,8 +117,8 @@ fn polling(
     let waiting = page.computed("W", note, &waiting)?;
     let capacity = load.own_share(rate) * &load.mean / (&mean + &hop);
     let capacity = lambda.above(0.0, &capacity, &Value::constant(1.0));
-    let none = Value::constant(0.0);
-    Ok(Formula { name: String::new(), alike: 1.0, used, capacity, waiting, beyond: latency / 2.0, pipelined: none })
+    let pipelined = Value::constant(0.0);
+    Ok(Formula { name: String::new(), alike: 1.0, used, capacity, waiting, beyond: latency / 2.0, pipelined })
 }
 
 /// Mean and mean square of what a frame takes of the ring: its time, or the ring's latency where the token waits for it.

@@ -58,7 +58,7 @@ impl Occupation {
             Self::Ethernet { shortest } => {
                 format!("bits with preamble and gap, padded to {shortest} B (IEEE 802.3 clause 4)")
             }
-            Self::Octets { more, bits } if more == 0.0 && bits == 8.0 => "the frame's own bits".to_owned(),
+            Self::Octets { .. } if self == Self::OWN => "the frame's own bits".to_owned(),
             Self::Octets { more, bits } => format!("bits with {more:+} B, {bits} bits for each"),
             Self::Cells => "bits in AAL5 cells behind LLC/SNAP (I.363.5, RFC 2684)".to_owned(),
         }

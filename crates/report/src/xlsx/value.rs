@@ -211,7 +211,7 @@ mod tests {
         let (left, right) = (Value::new("A1", 3.0), Value::new("B1", 2.0));
         let value = &left * &right - 1.0;
         assert_eq!((value.text.as_str(), value.number), ("((A1*B1)-1)", 5.0));
-        assert_eq!(left.max(&right).number, 3.0);
+        assert!((left.max(&right).number - 3.0).abs() < 1e-12);
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         let ones = Column { text: "A1:A2".to_owned(), numbers: vec![0.5, 0.5] };
         let times = Column { text: "B1:B2".to_owned(), numbers: vec![1.0, 4.0] };
         let (scale, least) = (Value::constant(1.0), Value::constant(2.0));
-        assert_eq!(ones.times_at_least(&scale, &times, &least, 2).number, 10.0);
-        assert_eq!(ones.times_square(&times).number, 8.5);
+        assert!((ones.times_at_least(&scale, &times, &least, 2).number - 10.0).abs() < 1e-12);
+        assert!((ones.times_square(&times).number - 8.5).abs() < 1e-12);
     }
 }
