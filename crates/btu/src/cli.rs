@@ -1,6 +1,7 @@
 //! What may be written on the command line.
 
 mod model;
+mod model_check;
 mod net;
 mod raise;
 mod sim;
@@ -13,6 +14,7 @@ use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use model::Model;
+pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use sim::Sim;

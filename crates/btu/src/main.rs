@@ -6,6 +6,7 @@ mod files;
 mod history;
 mod internal;
 mod model;
+mod model_check;
 mod net;
 mod net_books;
 mod net_check;

@@ -9,11 +9,14 @@ use btu_report::{SweepTable, model_text, sweep_csv, sweep_text};
 use crate::cli::{Common, Model};
 use crate::exit::Refusal;
 use crate::files::{self, Source};
-use crate::terminal;
+use crate::{model_check, terminal};
 
 /// Predicts, and prints what was asked for.
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     let source = files::source(&model.network)?;
+    if !model.check.check.is_empty() {
+        return model_check::run(model, common, &source);
+    }
     match (&model.sweep, &model.most) {
         (Some(range), _) => sweep(model, common, &source, range),
         (None, Some(most)) => most::run(model, common, &source, most),

@@ -28,7 +28,7 @@ pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
     }
     let settings = settings(sim, &drawing)?;
     let bar = SimulationBar::new(sim.quiet);
-    let replications = replicate_all(&drawing, &settings, &bar);
+    let replications = replicate_all(&drawing, &settings, |share| bar.show(share));
     bar.clear();
     let outcome = Outcome::of(&drawing, &settings, &replications?);
     print(&outcome, sim, common)
@@ -50,8 +50,12 @@ fn settings(sim: &Sim, drawing: &Drawing) -> Result<Settings, Refusal> {
     Ok(Settings { warm_up, replications: sim.replications, seed: sim.seed, ..suited })
 }
 
-/// All replications in their order, whoever ran which.
-fn replicate_all(drawing: &Drawing, settings: &Settings, bar: &SimulationBar) -> anyhow::Result<Vec<Replication>> {
+/// All replications in their order, whoever ran which; `progress` is told which share of the work is done.
+pub(crate) fn replicate_all(
+    drawing: &Drawing,
+    settings: &Settings,
+    progress: impl Fn(f64),
+) -> anyhow::Result<Vec<Replication>> {
     let next = AtomicU32::new(0);
     let done = AtomicU64::new(0);
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(settings.replications as usize);
@@ -64,7 +68,7 @@ fn replicate_all(drawing: &Drawing, settings: &Settings, bar: &SimulationBar) ->
             scope.spawn(move || work(drawing, settings, next, done, &tell));
         }
         drop(tell);
-        collect(&told, &mut results, || bar.show(share(&done, settings)))
+        collect(&told, &mut results, || progress(share(&done, settings)))
     })?;
     // A worker that ended without telling has panicked, and the scope has passed that on.
     results.into_iter().collect::<Option<_>>().context("a replication is missing")
@@ -151,7 +155,7 @@ mod tests {
                     [traffic.load]\nfrom = \"a\"\nto = \"a\"\nsize = \"512 B\"\npackets_per_s = 100\n";
         let drawing = Drawing::read(text, "x.toml").unwrap();
         let settings = Settings { replications: 6, ..Settings::lasting(Span::from_seconds(2)) };
-        let threaded = replicate_all(&drawing, &settings, &SimulationBar::new(true)).unwrap();
+        let threaded = replicate_all(&drawing, &settings, |_| {}).unwrap();
         let json = |outcome: &Outcome| serde_json::to_string(outcome).unwrap();
         let plain = btu_medium::sim::simulate(&drawing, &settings).unwrap();
         assert_eq!(json(&Outcome::of(&drawing, &settings, &threaded)), json(&plain));

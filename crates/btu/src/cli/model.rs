@@ -6,6 +6,7 @@ use btu_model::predict::{PacketSizes, Range};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
+use super::model_check::{CheckOptions, Pictures};
 use super::quantity;
 use crate::files;
 
@@ -16,6 +17,7 @@ Examples:
   btu model lab.toml --set traffic.background.load='60 %'
   btu model citi-1989-light --transfer '20 MB' --sweep traffic.background.packets_per_s=0..1100:100 --csv curve.csv
   btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms'
+  btu model ethernet-shared-10 --check sim,ideal --svg check.svg    beside the simulator, 5 to 95 % load
   btu model campus --most stations --mean-delay '20 ms'    how many stations that takes
 
 A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a lower bound.";
@@ -42,10 +44,10 @@ pub(crate) struct Model {
     #[arg(long, value_enum)]
     pub(crate) sizes: Option<Sizes>,
     /// Predict along a value: KEY=FROM..TO or KEY=FROM..TO:STEP, quantities with their unit: 10..100 Mb/s:10
-    #[arg(long, value_name = "KEY=RANGE", conflicts_with = "most")]
+    #[arg(long, value_name = "KEY=RANGE", conflicts_with = "most", group = "curves")]
     pub(crate) sweep: Option<Range>,
-    /// Write the sweep to this file as comma-separated values
-    #[arg(long, value_name = "FILE", requires = "sweep")]
+    /// Write the points of --sweep or --check to this file as comma-separated values
+    #[arg(long, value_name = "FILE", requires = "curves")]
     pub(crate) csv: Option<PathBuf>,
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
     #[arg(long, value_name = "KEY", requires = "bound")]
@@ -56,6 +58,10 @@ pub(crate) struct Model {
     /// Bound of the time that --transfer takes
     #[arg(long, value_name = "TIME", group = "bound", requires_all = ["most", "transfer"], value_parser = quantity::<Span>)]
     pub(crate) transfer_time: Option<Span>,
+    #[command(flatten)]
+    pub(crate) check: CheckOptions,
+    #[command(flatten)]
+    pub(crate) pictures: Pictures,
 }
 
 /// How packets' sizes are taken.
