@@ -2,9 +2,10 @@
 
 mod most;
 
+use anyhow::Context;
 use btu_model::predict::{self, Prediction, Question, Range, Transfer};
 use btu_network::Drawing;
-use btu_report::{SweepTable, model_text, sweep_csv, sweep_text};
+use btu_report::{SweepTable, model_text, sweep_csv, sweep_text, workbook};
 
 use crate::cli::{Common, Model};
 use crate::exit::Refusal;
@@ -22,6 +23,10 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
         (None, Some(most)) => most::run(model, common, &source, most),
         (None, None) => {
             let (drawing, prediction) = predicted(model, &source, None)?;
+            if let Some(path) = &model.xlsx {
+                let bytes = workbook(&drawing, &prediction).map_err(|error| Refusal::Usage(error.to_string()))?;
+                std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            }
             if common.json {
                 return terminal::print_json(&prediction);
             }

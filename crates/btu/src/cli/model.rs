@@ -49,6 +49,9 @@ pub(crate) struct Model {
     /// Write the points of --sweep or --check to this file as comma-separated values
     #[arg(long, value_name = "FILE", requires = "curves")]
     pub(crate) csv: Option<PathBuf>,
+    /// Write a workbook to this file: a sheet for each submodel, with formulas that follow their input cells
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "most"])]
+    pub(crate) xlsx: Option<PathBuf>,
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
     #[arg(long, value_name = "KEY", requires = "bound")]
     pub(crate) most: Option<String>,
