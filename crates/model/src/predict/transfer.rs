@@ -97,6 +97,7 @@ impl Task {
     /// Turns the other flow until the network takes longer than the software.
     fn crossing(self, network: &Network<'_>, packets: f64, simple: f64) -> Option<Crossing> {
         const HIGHEST: f64 = 1e9;
+        const CLOSE: f64 = 1e-9;
         let against = self.against?;
         let turned = Turned { network, question: self, against, packets, simple };
         if turned.overtaken(0.0) {
@@ -109,7 +110,7 @@ impl Task {
                 return None;
             }
         }
-        for _ in 0..100 {
+        while high - low > high * CLOSE {
             let middle = f64::midpoint(low, high);
             if turned.overtaken(middle) { high = middle } else { low = middle }
         }

@@ -3,7 +3,7 @@
 use btu_model::predict::{Limit, TransferPrediction};
 
 use super::Page;
-use super::number::{answer, digits, percent, rate, short, time};
+use super::number::{answer, digits, percent, rate, short, time, whole_or};
 use super::submodels::aligned;
 use crate::sheet::Sheet;
 
@@ -27,9 +27,9 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
             flow.name.clone(),
             flow.senders.to_string(),
             short(flow.packets_per_second_each, rate),
-            format!("{} b", digits(flow.mean_packet_bits, 5)),
+            format!("{} b", whole_or(flow.mean_packet_bits, 6)),
             digits(flow.hops, 3),
-            short(flow.carried_bits_per_second, |bits| digits(bits / MEGABIT, 4)),
+            short(flow.carried_bits_per_second, megabits),
             short(flow.delay_seconds, time),
         ];
         if responses {
@@ -47,7 +47,7 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
 pub(super) fn transfer(page: &Page) -> Vec<String> {
     let Some(transfer) = &page.prediction.transfer else { return Vec::new() };
     let row = |label: &str, value: String| (label.to_owned(), value);
-    let mut rows = vec![row("Packets", digits(transfer.packets, 9))];
+    let mut rows = vec![row("Packets", whole_or(transfer.packets, 9))];
     rows.push(match transfer.simple_seconds {
         Some(seconds) => row("Simple delay (packets / rate)", time(seconds)),
         None => row("Simple delay (packets / rate)", "none: the sender always has one more".to_owned()),
@@ -67,6 +67,10 @@ pub(super) fn transfer(page: &Page) -> Vec<String> {
     }
     let title = format!("Transfer of {} by {}", megabytes(transfer.size_bytes), transfer.flow);
     page.section(&title, "", aligned(rows))
+}
+
+fn megabits(bits: f64) -> String {
+    if bits < 1.0 { "0".to_owned() } else { digits(bits / MEGABIT, 4) }
 }
 
 fn limit(transfer: &TransferPrediction) -> String {

@@ -31,9 +31,19 @@ pub(super) fn percent(share: f64) -> String {
     if value >= 1000.0 { format!("{value:.0} %") } else { format!("{value:.2} %") }
 }
 
-/// A rate: whole where it is whole.
+/// A rate: whole where it is as good as whole, and nothing below a frame in ten days.
 pub(super) fn rate(per_second: f64) -> String {
-    if per_second.fract() == 0.0 && per_second < 1e9 { format!("{per_second:.0}") } else { digits(per_second, 5) }
+    if per_second < 1e-6 { "0".to_owned() } else { whole_or(per_second, 5) }
+}
+
+/// Whole where it is as good as whole, else with so many digits.
+pub(super) fn whole_or(value: f64, other: i32) -> String {
+    let whole = value.round();
+    if whole >= 1.0 && whole < 1e9 && (value - whole).abs() <= whole * 1e-9 {
+        format!("{whole:.0}")
+    } else {
+        digits(value, other)
+    }
 }
 
 /// Bits per second with the unit that suits.
@@ -73,7 +83,10 @@ mod tests {
         assert_eq!(time(73.0627), "73.06 s");
         assert_eq!(time(5.12e-6), "5.120 us");
         assert_eq!(percent(0.071_184), "7.12 %");
-        assert_eq!(rate(1034.0), "1034");
+        assert_eq!(
+            (rate(1034.0), rate(70.000_000_001), rate(1e-9)),
+            ("1034".to_owned(), "70".to_owned(), "0".to_owned())
+        );
         assert_eq!(digits(10_169.142_857, 9), "10169.1429");
         assert_eq!(digits(1e-9, 3), "1.00e-9");
     }

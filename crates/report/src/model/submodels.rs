@@ -3,7 +3,7 @@
 use btu_model::predict::{FrameKind, LinePrediction, MediumKind, PacketSizes, SegmentPrediction};
 
 use super::Page;
-use super::number::{answer, bit_rate, digits, percent, rate, short, time};
+use super::number::{answer, bit_rate, percent, rate, short, time, whole_or};
 use crate::sheet::Sheet;
 
 /// Blocks and rows of one kind that are shown; the others are in the JSON.
@@ -73,7 +73,7 @@ fn block(page: &Page, number: usize, segment: &SegmentPrediction, alike: usize) 
     }
     rows.push((format!("Packets on {name}"), format!("{} /s", rate(segment.offered_packets_per_second))));
     if let Some(bits) = segment.mean_packet_bits {
-        rows.push((format!("Mean packet on {name}"), format!("{} bits", digits(bits, 9))));
+        rows.push((format!("Mean packet on {name}"), format!("{} bits", whole_or(bits, 9))));
     }
     rows.extend(shares(segment));
     let lines = page.section(&title, &note, aligned(rows));
@@ -104,7 +104,7 @@ fn shares(segment: &SegmentPrediction) -> Vec<(String, String)> {
 
 fn packets(kind: &FrameKind) -> (String, String) {
     let what = if kind.reply { "Replies to" } else { "Packets of" };
-    let each = format!("{} /s of {} bits", rate(kind.packets_per_second), digits(kind.mean_packet_bits, 6));
+    let each = format!("{} /s of {} bits", rate(kind.packets_per_second), whole_or(kind.mean_packet_bits, 6));
     (format!("{what} {}", kind.flow), each)
 }
 
@@ -169,7 +169,7 @@ fn table(lines: &[&LinePrediction]) -> Vec<String> {
             if line.alike > 1 { format!("{} (x {})", line.name, line.alike) } else { line.name.clone() },
             bit_rate(line.rate_bits_per_second),
             rate(line.offered_packets_per_second),
-            line.mean_packet_bits.map_or_else(String::new, |bits| format!("{} b", digits(bits, 5))),
+            line.mean_packet_bits.map_or_else(String::new, |bits| format!("{} b", whole_or(bits, 6))),
             short(line.utilisation_data, percent),
             short(line.utilisation, percent),
             short(line.waiting_seconds, time),

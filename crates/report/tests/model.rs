@@ -1,0 +1,94 @@
+//! What the terminal shows of a prediction, word for word.
+
+use btu_model::predict::{Found, Question, Range, Transfer, predict_with, sweep_with};
+use btu_network::{Drawing, library, library_text};
+use btu_report::{MostFound, SweepTable, TextOptions, model_text, most_text, sweep_csv, sweep_text};
+use btu_units::Bytes;
+
+const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
+
+fn text(name: &str, settings: &[(&str, &str)], options: &TextOptions) -> String {
+    let drawing = Drawing::read_with(library_text(name).unwrap(), name, settings).unwrap();
+    model_text(&predict_with(&drawing, &question()).unwrap(), &drawing.about, options)
+}
+
+fn question() -> Question {
+    Question { transfer: Some(Transfer { size: Bytes::new(100_000_000), flow: None, against: None }), sizes: None }
+}
+
+#[test]
+fn citi_s_light_case() {
+    insta::assert_snapshot!(text("citi-1989-light", &[], &WIDE));
+}
+
+#[test]
+fn citi_s_heavy_case() {
+    insta::assert_snapshot!(text("citi-1989-heavy", &[], &WIDE));
+}
+
+#[test]
+fn a_home_that_is_saturated() {
+    insta::assert_snapshot!(text("home-bloated", &[], &WIDE));
+}
+
+#[test]
+fn a_campus_is_told_by_its_kinds() {
+    insta::assert_snapshot!(text("campus", &[], &WIDE));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for (name, _) in library() {
+        for line in text(name, &[], &TextOptions { colour: false, width: 100 }).lines() {
+            assert!(line.chars().count() <= 100, "{name}: {} columns: {line}", line.chars().count());
+            assert_eq!(line.trim_end(), line, "no blanks at the end");
+        }
+    }
+}
+
+fn curve() -> SweepTable {
+    let range: Range = "traffic.background.packets_per_s=0..1100:275".parse().unwrap();
+    let name = "citi-1989-light";
+    let at = |key: &str, value: &str| {
+        let drawing = Drawing::read_with(library_text(name).unwrap(), name, &[(key, value)]).unwrap();
+        predict_with(&drawing, &question())
+    };
+    SweepTable { key: range.key.clone(), unit: range.unit.clone(), points: sweep_with(&range, at).unwrap() }
+}
+
+#[test]
+fn a_sweep() {
+    insta::assert_snapshot!(sweep_text(&curve(), &WIDE));
+}
+
+/// A line for each point, as many cells in each; nothing where there is no value.
+#[test]
+fn a_sweep_as_csv() {
+    let csv = sweep_csv(&curve());
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 6);
+    assert!(lines[0].starts_with("traffic.background.packets_per_s,simple (s),aggregate (s),file delay (s)"), "{csv}");
+    assert!(lines.iter().all(|line| line.split(',').count() == lines[0].split(',').count()), "{csv}");
+    // 70 packets a second and none of the background's; the study's 1141.5525 s.
+    assert!(lines[1].starts_with("0,1141.552511"), "{csv}");
+    assert!(lines[5].starts_with("1100,1141.55") && lines[5].contains(",,"), "saturated: {csv}");
+}
+
+#[test]
+fn questions_asked_backwards_are_answered_in_a_sentence() {
+    let most = |found, unit: &str| MostFound {
+        key: "stations.host.count".to_owned(),
+        unit: unit.to_owned(),
+        figure: "mean delay".to_owned(),
+        bound_seconds: 5e-3,
+        tried: [1.0, 4096.0],
+        found,
+        figure_seconds: Some(4.9e-3),
+    };
+    assert_eq!(
+        most_text(&most(Found::UpTo(73.0), "")),
+        "The mean delay stays within 5.0000 ms up to stations.host.count = 73 (there it is 4.9000 ms).\n"
+    );
+    assert!(most_text(&most(Found::Never, "Mb/s")).contains("even with stations.host.count = 1 Mb/s"));
+    assert!(most_text(&most(Found::Always, "")).starts_with("There is no limit: even with stations.host.count = 4096"));
+}
