@@ -90,5 +90,7 @@ fn questions_asked_backwards_are_answered_in_a_sentence() {
         "The mean delay stays within 5.0000 ms up to stations.host.count = 73 (there it is 4.9000 ms).\n"
     );
     assert!(most_text(&most(Found::Never, "Mb/s")).contains("even with stations.host.count = 1 Mb/s"));
-    assert!(most_text(&most(Found::Always, "")).starts_with("There is no limit: even with stations.host.count = 4096"));
+    assert!(
+        most_text(&most(Found::Always, "")).starts_with("No limit was found: even with stations.host.count = 4096")
+    );
 }

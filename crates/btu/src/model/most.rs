@@ -73,11 +73,19 @@ impl Search<'_> {
             match self.figure(value) {
                 Ok(Some(seconds)) if seconds <= self.bound() => (last, value) = (value, value * 2.0),
                 Ok(_) => return Ok(value),
-                // Larger than any network file: the last that was one is the end.
-                Err(_) => return Ok(last),
+                Err(_) => return self.largest(last, value),
             }
         }
         Ok(last)
+    }
+
+    /// The largest value that the file takes: `taken` is one, `refused` is not.
+    fn largest(&self, taken: f64, refused: f64) -> anyhow::Result<f64> {
+        let takes = |value| Ok::<_, anyhow::Error>(self.figure(value).is_ok());
+        Ok(match last_that_holds([taken, refused], self.turned.whole, takes)? {
+            Found::UpTo(value) => value,
+            Found::Never | Found::Always => taken,
+        })
     }
 
     fn bound(&self) -> f64 {

@@ -39,7 +39,7 @@ pub fn most_text(most: &MostFound) -> String {
             value(most.tried[0])
         ),
         Found::Always => format!(
-            "There is no limit: even with {key} = {} the {figure} stays within {bound}{there}.\n",
+            "No limit was found: even with {key} = {}, the largest value tried, the {figure} stays within {bound}{there}.\n",
             value(most.tried[1])
         ),
     }
