@@ -39,7 +39,7 @@ pub(super) fn rate(per_second: f64) -> String {
 /// Whole where it is as good as whole, else with so many digits.
 pub(super) fn whole_or(value: f64, other: i32) -> String {
     let whole = value.round();
-    if whole >= 1.0 && whole < 1e9 && (value - whole).abs() <= whole * 1e-9 {
+    if (1.0..1e9).contains(&whole) && (value - whole).abs() <= whole * 1e-9 {
         format!("{whole:.0}")
     } else {
         digits(value, other)

@@ -184,7 +184,9 @@ fn bridges(page: &Page) -> Vec<String> {
     for bridge in &page.prediction.bridges {
         let rate = bridge.forwarded_packets_per_second;
         let same = |known: &&mut (&str, &str, usize, f64, f64)| {
-            known.1 == bridge.group && (known.3 - rate).abs() <= rate * 1e-6 && known.4 == bridge.latency_seconds
+            known.1 == bridge.group
+                && (known.3 - rate).abs() <= rate * 1e-6
+                && (known.4 - bridge.latency_seconds).abs() < 1e-9
         };
         if let Some(known) = groups.iter_mut().find(same) {
             known.2 += 1;
