@@ -50,7 +50,7 @@ pub(crate) struct Model {
     #[arg(long, value_name = "FILE", requires = "curves")]
     pub(crate) csv: Option<PathBuf>,
     /// Write a workbook to this file: a sheet for each submodel, with formulas that follow their input cells
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "most"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "most"], conflicts_with = "check")]
     pub(crate) xlsx: Option<PathBuf>,
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
     #[arg(long, value_name = "KEY", requires = "bound")]

@@ -81,8 +81,8 @@ impl Search<'_> {
 
     /// The largest value that the file takes: `taken` is one, `refused` is not.
     fn largest(&self, taken: f64, refused: f64) -> anyhow::Result<f64> {
-        let takes = |value| Ok::<_, anyhow::Error>(self.figure(value).is_ok());
-        Ok(match last_that_holds([taken, refused], self.turned.whole, takes)? {
+        let is_accepted = |value| Ok::<_, anyhow::Error>(self.figure(value).is_ok());
+        Ok(match last_that_holds([taken, refused], self.turned.whole, is_accepted)? {
             Found::UpTo(value) => value,
             Found::Never | Found::Always => taken,
         })
@@ -115,8 +115,8 @@ fn longest_delay(prediction: &Prediction, flow: Option<&str>) -> anyhow::Result<
         };
         return Err(Refusal::Usage(problem).into());
     }
-    let seconds = asked.map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds).value);
-    Ok(seconds.fold(Some(0.0), |longest, seconds| Some(f64::max(longest?, seconds?))))
+    let mut seconds = asked.map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds).value);
+    Ok(seconds.try_fold(0.0, |longest, seconds| Some(f64::max(longest, seconds?))))
 }
 
 /// What `most` turns: stations of the largest group, a key with a range, or a key whose values are plain numbers.
@@ -128,7 +128,7 @@ fn turned(model: &Model, source: &Source, most: &str) -> anyhow::Result<Turned> 
         let key = format!("stations.{}.count", largest_group(&drawing)?);
         return Ok(Turned { range: plain(key, 1.0), whole: true, open: true });
     }
-    let whole = |key: &str| key.ends_with(".count");
+    let whole = |key: &str| key.rsplit('.').next() == Some("count");
     if most.contains('=') {
         let range: Range =
             most.parse().map_err(|error: btu_model::predict::RangeError| Refusal::Usage(error.to_string()))?;
