@@ -15,7 +15,7 @@ pub use sweep::{SweepTable, sweep_csv, sweep_text};
 
 use crate::head::TextOptions;
 use crate::paint::Paint;
-use crate::sheet::{columns, wrap};
+use crate::sheet::{self, wrap};
 
 /// The whole prediction; lines end with `\n`.
 pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -> String {
@@ -23,9 +23,7 @@ pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -
     let mut sections = vec![head(&page, about), doubts(&prediction.doubts, options)];
     sections.extend(submodels::blocks(&page));
     sections.extend([flows::lines(&page), flows::transfer(&page), sources(&page)]);
-    let sections: Vec<String> =
-        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
-    sections.join("\n\n") + "\n"
+    sheet::page(sections)
 }
 
 /// What every section is made from.
@@ -38,14 +36,7 @@ struct Page<'a> {
 impl Page<'_> {
     /// A section: its title, an explanation that may be skipped, and its lines.
     fn section(&self, title: &str, note: &str, lines: Vec<String>) -> Vec<String> {
-        let width = self.options.columns();
-        let heading = if columns(title) + 2 + columns(note) <= width {
-            vec![format!("{}  {}", self.paint.title(title), self.paint.quiet(note)).trim_end().to_owned()]
-        } else {
-            let note = wrap(note, width, 0).into_iter().map(|line| self.paint.quiet(&line));
-            std::iter::once(self.paint.title(title)).chain(note).collect()
-        };
-        [heading, lines].concat()
+        sheet::section(title, note, lines, &self.options)
     }
 }
 

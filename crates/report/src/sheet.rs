@@ -2,6 +2,9 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
+use crate::head::TextOptions;
+use crate::paint::Paint;
+
 /// No borders, one thin line under the head.
 const QUIET: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
@@ -32,6 +35,24 @@ impl Sheet {
         }
         self.table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
+}
+
+/// A section: its title, an explanation beside it (below it where there is no room) that may be skipped, and its lines.
+pub(crate) fn section(title: &str, note: &str, lines: Vec<String>, options: &TextOptions) -> Vec<String> {
+    let (width, paint) = (options.columns(), Paint(options.colour));
+    let heading = if columns(title) + 2 + columns(note) <= width {
+        vec![format!("{}  {}", paint.title(title), paint.quiet(note)).trim_end().to_owned()]
+    } else {
+        let note = wrap(note, width, 0).into_iter().map(|line| paint.quiet(&line));
+        std::iter::once(paint.title(title)).chain(note).collect()
+    };
+    [heading, lines].concat()
+}
+
+/// Sections with an empty line between them; those without lines are left out.
+pub(crate) fn page(sections: Vec<Vec<String>>) -> String {
+    let full = sections.into_iter().filter(|lines| !lines.is_empty());
+    full.map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
 /// Breaks `text` between words into lines of at most `width` columns; later lines begin with `indent` blanks.

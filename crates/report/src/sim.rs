@@ -8,7 +8,7 @@ use btu_medium::sim::Outcome;
 use crate::head::TextOptions;
 use crate::number::{count, duration};
 use crate::paint::Paint;
-use crate::sheet::{columns, wrap};
+use crate::sheet::{self, wrap};
 
 /// The whole result, with a table of all stations if `stations`; lines end with `\n`.
 pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> String {
@@ -26,9 +26,7 @@ pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> Str
         sections.push(tables::stations(&page));
     }
     sections.push(books(&page));
-    let sections: Vec<String> =
-        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
-    sections.join("\n\n") + "\n"
+    sheet::page(sections)
 }
 
 /// What every section is made from.
@@ -41,15 +39,7 @@ struct Page<'a> {
 impl Page<'_> {
     /// A section: its title, an explanation that may be skipped, and the lines of its table.
     fn section(&self, title: &str, note: &str, table: Vec<String>) -> Vec<String> {
-        let width = self.options.columns();
-        let heading = if columns(title) + 2 + columns(note) <= width {
-            let heading = format!("{}  {}", self.paint.title(title), self.paint.quiet(note));
-            vec![heading.trim_end().to_owned()]
-        } else {
-            let note = wrap(note, width, 0).into_iter().map(|line| self.paint.quiet(&line));
-            std::iter::once(self.paint.title(title)).chain(note).collect()
-        };
-        [heading, table].concat()
+        sheet::section(title, note, table, &self.options)
     }
 }
 
