@@ -20,6 +20,7 @@ mod progress;
 mod rate;
 mod runs;
 mod sim;
+mod stored;
 mod terminal;
 
 use std::process::ExitCode;

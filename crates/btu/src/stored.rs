@@ -1,0 +1,116 @@
+//! A stored run with everything that can be said of it: what `show`, `report` and `compare` begin with.
+
+use anyhow::Context as _;
+use btu_control::environment::{Environment, differences};
+use btu_report::RunHead;
+use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
+use btu_suite::plan::Plan;
+use btu_suite::record::CellRecord;
+use btu_suite::verdict::{Context, Verdict, judge};
+use btu_units::{Bytes, Span};
+
+/// A run, its cells, and the verdict on them.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    /// What is stored of it but its cells.
+    pub(crate) row: RunRow,
+    /// What was asked.
+    #[allow(dead_code, reason = "for the report and the comparison")]
+    pub(crate) plan: Plan,
+    /// What was measured, in the order in which it was measured.
+    pub(crate) cells: Vec<CellRecord>,
+    /// What that amounts to.
+    pub(crate) verdict: Verdict,
+}
+
+impl Stored {
+    /// Reads the run that the user calls `name`: `r12`, `latest`, or the beginning of a uuid.
+    pub(crate) fn named(store: &Store, name: &str) -> anyhow::Result<Self> {
+        Self::read(store, store.find(name)?)
+    }
+
+    /// Reads `run` and judges it.
+    pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
+        let row = store.run(&run.to_string())?;
+        let plan: Plan = serde_json::from_value(row.plan.clone())
+            .with_context(|| format!("reading the plan of run {}", row.summary.id))?;
+        let cells = store.cells(run)?;
+        let verdict = judge(&cells, &context(&row, plan.clone()));
+        Ok(Self { row, plan, cells, verdict })
+    }
+
+    /// The run in words.
+    pub(crate) fn head(&self, store: &Store) -> RunHead {
+        let (row, run) = (&self.row, &self.row.summary);
+        RunHead {
+            id: run.id.to_string(),
+            started: run.created.clone(),
+            network: run.network.clone(),
+            profile: run.profile.clone(),
+            seed: row.seed,
+            machine: self.before().as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
+            database: store.path().display().to_string(),
+            duration: duration(run).unwrap_or_default(),
+            own_cost: row.calibration.as_ref().and_then(own_cost),
+            notes: notes(row),
+        }
+    }
+
+    /// The machine as it was before the run; `None` where the run ended before it was looked at.
+    pub(crate) fn before(&self) -> Option<Environment> {
+        before(&self.row)
+    }
+
+    /// What changed on the machine from before the first cell to after the last, a sentence each.
+    #[allow(dead_code, reason = "for the report and the comparison")]
+    pub(crate) fn changes(&self) -> Vec<String> {
+        let after = self.row.environments.iter().rfind(|(moment, _)| *moment == Moment::After);
+        let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
+        match (self.before(), after) {
+            (Some(before), Some(after)) => differences(&before, &after),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Wall time from start to end, when the run has ended.
+pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
+    let instant = |text: &str| text.parse::<jiff::Timestamp>().ok();
+    let seconds = instant(run.finished.as_ref()?)?.duration_since(instant(&run.created)?).as_secs();
+    u64::try_from(seconds).ok().map(Span::from_seconds)
+}
+
+fn context(row: &RunRow, plan: Plan) -> Context {
+    let environment = before(row);
+    Context {
+        plan,
+        cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
+        load_before: environment.as_ref().and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
+    }
+}
+
+fn before(row: &RunRow) -> Option<Environment> {
+    let (_, before) = row.environments.iter().find(|(moment, _)| *moment == Moment::Before)?;
+    serde_json::from_value(before.clone()).ok()
+}
+
+/// What an empty cell took when the run was calibrated.
+fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
+    calibration["amounts"]["null_cell_ns"].as_u64().map(Span::from_nanoseconds)
+}
+
+/// Warnings that were stored while the run went on.
+fn notes(row: &RunRow) -> Vec<String> {
+    let warnings = row.events.iter().filter(|event| event.level != Level::Info);
+    warnings.map(|event| event.text.clone()).collect()
+}
+
+/// Processor, kernel and memory in one line.
+fn machine(environment: &Environment) -> String {
+    let processor = &environment.processor;
+    let model = processor.model.as_deref().unwrap_or("unknown processor");
+    let kernel = environment.kernel.release.as_deref().unwrap_or("unknown");
+    let memory = environment.memory.total_bytes.map_or_else(String::new, |total| format!(", {}", Bytes::new(total)));
+    let virtual_machine = if processor.virtual_machine { ", virtual machine" } else { "" };
+    format!("{} x {model}, Linux {kernel}{memory}{virtual_machine}", processor.online)
+}
