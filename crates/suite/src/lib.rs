@@ -6,6 +6,7 @@ pub mod books;
 pub mod cell;
 pub mod history;
 pub mod network;
+pub mod pipe;
 pub mod plan;
 pub mod record;
 pub mod schedule;

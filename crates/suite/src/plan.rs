@@ -187,16 +187,17 @@ impl Plan {
 
     /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the seed left out, so
     /// that runs of one plan can be told from runs of different ones.
-    ///
-    /// # Panics
-    /// Never: a plan always has a JSON form.
     pub fn hash(&self) -> String {
-        let anonymous = Self { seed: 0, ..self.clone() };
-        let text = serde_json::to_string(&anonymous).expect("a plan has no maps with odd keys");
-        let digest = Sha256::digest(text);
-        let first: [u8; 8] = std::array::from_fn(|index| digest[index]);
-        format!("{:016x}", u64::from_be_bytes(first))
+        name_of(&Self { seed: 0, ..self.clone() })
     }
+}
+
+/// The first 16 hexadecimal digits of the SHA-256 of a plan's canonical JSON.
+pub(crate) fn name_of(plan: &impl Serialize) -> String {
+    let text = serde_json::to_string(plan).expect("a plan has no maps with odd keys");
+    let digest = Sha256::digest(text);
+    let first: [u8; 8] = std::array::from_fn(|index| digest[index]);
+    format!("{:016x}", u64::from_be_bytes(first))
 }
 
 /// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit.

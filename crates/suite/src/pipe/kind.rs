@@ -1,0 +1,206 @@
+//! Ways to move bytes, and patterns of moving them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A way to move bytes between two processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A TCP connection.
+    Tcp,
+    /// UDP datagrams; lost ones are repeated by the pattern, and counted.
+    Udp,
+    /// A Unix socket that carries a stream.
+    UnixStream,
+    /// A Unix socket that keeps messages apart (`SOCK_SEQPACKET`).
+    UnixSeqpacket,
+    /// Two pipes, one each way (`pipe(2)`).
+    Pipe,
+    /// Rings in memory that both processes map.
+    SharedMemory,
+    /// TLS 1.3 over TCP.
+    Tls,
+    /// A bidirectional QUIC stream.
+    Quic,
+    /// A request and its answer over HTTP/2.
+    Http2,
+    /// Messages of the Message Passing Interface.
+    Mpi,
+}
+
+impl Kind {
+    /// All of them, sockets first, then what is built upon them.
+    pub const ALL: [Self; 10] = [
+        Self::Tcp,
+        Self::Udp,
+        Self::UnixStream,
+        Self::UnixSeqpacket,
+        Self::Pipe,
+        Self::SharedMemory,
+        Self::Tls,
+        Self::Quic,
+        Self::Http2,
+        Self::Mpi,
+    ];
+
+    /// The name on command lines and in stored runs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::UnixStream => "unix-stream",
+            Self::UnixSeqpacket => "unix-seqpacket",
+            Self::Pipe => "pipe",
+            Self::SharedMemory => "shared-memory",
+            Self::Tls => "tls",
+            Self::Quic => "quic",
+            Self::Http2 => "http2",
+            Self::Mpi => "mpi",
+        }
+    }
+
+    /// The name as people write it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::UnixStream => "Unix stream",
+            Self::UnixSeqpacket => "Unix seqpacket",
+            Self::Pipe => "pipe",
+            Self::SharedMemory => "shared memory",
+            Self::Tls => "TLS 1.3",
+            Self::Quic => "QUIC",
+            Self::Http2 => "HTTP/2",
+            Self::Mpi => "MPI",
+        }
+    }
+
+    /// Whether both ends must be on the same machine.
+    pub const fn is_local(self) -> bool {
+        matches!(self, Self::UnixStream | Self::UnixSeqpacket | Self::Pipe | Self::SharedMemory)
+    }
+}
+
+/// Who sends when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// A message there and a message of the same size back; half the round trip counts (1996: block transfer).
+    PingPong,
+    /// Messages in one direction without an answer; the receiver's time counts, and latency cannot be told.
+    Streaming,
+    /// Both ends send a message, then both receive one; the bits of both count.
+    Bidirectional,
+}
+
+impl Pattern {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::PingPong, Self::Streaming, Self::Bidirectional];
+
+    /// The name on command lines and in stored runs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PingPong => "ping-pong",
+            Self::Streaming => "streaming",
+            Self::Bidirectional => "bidirectional",
+        }
+    }
+
+    /// Messages that one repetition moves, both directions together.
+    pub const fn messages_per_repetition(self) -> u64 {
+        match self {
+            Self::Streaming => 1,
+            Self::PingPong | Self::Bidirectional => 2,
+        }
+    }
+
+    /// What the time of a repetition is divided by: a round trip is two one-way times, everything else one.
+    pub(crate) const fn one_way_parts(self) -> f64 {
+        match self {
+            Self::PingPong => 2.0,
+            Self::Streaming | Self::Bidirectional => 1.0,
+        }
+    }
+
+    /// Messages that cross in one one-way time.
+    pub(crate) const fn messages_at_once(self) -> f64 {
+        match self {
+            Self::Bidirectional => 2.0,
+            Self::PingPong | Self::Streaming => 1.0,
+        }
+    }
+}
+
+/// A name that stands for nothing here.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{text}` is not {what}: give one of {allowed}")]
+pub struct UnknownName {
+    /// What was written.
+    pub text: String,
+    /// What was wanted, with its article.
+    pub what: &'static str,
+    /// What would have been accepted.
+    pub allowed: String,
+}
+
+/// The one of `all` that is called `text`.
+fn named<T: Copy>(text: &str, what: &'static str, all: &[T], name: fn(T) -> &'static str) -> Result<T, UnknownName> {
+    all.iter().copied().find(|candidate| name(*candidate) == text).ok_or_else(|| UnknownName {
+        text: text.to_owned(),
+        what,
+        allowed: all.iter().map(|candidate| name(*candidate)).collect::<Vec<_>>().join(", "),
+    })
+}
+
+impl FromStr for Kind {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        named(text, "a transport", &Self::ALL, Self::name)
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        named(text, "a pattern", &Self::ALL, Self::name)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_stored_ones_and_come_back() {
+        for kind in Kind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            assert_eq!(kind.name().parse(), Ok(kind));
+        }
+        for pattern in Pattern::ALL {
+            assert_eq!(serde_json::to_value(pattern).unwrap(), pattern.name());
+            assert_eq!(pattern.name().parse(), Ok(pattern));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_says_what_there_is() {
+        let error = "block".parse::<Pattern>().unwrap_err().to_string();
+        assert_eq!(error, "`block` is not a pattern: give one of ping-pong, streaming, bidirectional");
+    }
+}

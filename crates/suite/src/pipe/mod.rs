@@ -1,0 +1,20 @@
+//! Signatures: what a way to move bytes does with messages of every size, as the network protocol
+//! independent performance evaluator `NetPIPE` draws it (Snell, Mikler and Gustafson, 1996).
+//!
+//! A [`PipePlan`] says everything that decides what is measured. Its [`Sizes`] are walked through in order; a
+//! [`Schedule`] says how often a message of the next size is exchanged and when to stop; every size leaves a [`Point`]
+//! with all its [`Trial`]s.
+
+mod kind;
+mod place;
+mod plan;
+mod point;
+mod schedule;
+mod sizes;
+
+pub use kind::{Kind, Pattern, UnknownName};
+pub use place::{Place, Remote};
+pub use plan::{Buffers, Cache, Check, Engine, PipePlan, Precision, SocketOptions};
+pub use point::{Books, End, Point, Trial};
+pub use schedule::{Next, Schedule};
+pub use sizes::{LARGEST, Sequence, Sizes, SizesError};

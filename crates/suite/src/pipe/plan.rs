@@ -1,0 +1,210 @@
+//! Everything that decides what a signature's run measures.
+
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, Pattern, Place, Sizes};
+use crate::cell::Load;
+use crate::plan::name_of;
+
+/// Everything that decides a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PipePlan {
+    /// Version of the plan's meaning; a newer program that would measure differently has a higher one.
+    pub version: u32,
+    /// Seeds the payload, and the network's loss and jitter.
+    pub seed: u64,
+    /// How bytes are moved.
+    pub kind: Kind,
+    /// Who sends when.
+    pub pattern: Pattern,
+    /// Pairs of processes that do this together; their throughputs are added.
+    pub pairs: u32,
+    /// Which message sizes, in the order in which they are measured.
+    pub sizes: Sizes,
+    /// How long and how often.
+    pub precision: Precision,
+    /// What the messages lie in.
+    pub buffers: Buffers,
+    /// How the transport is set up.
+    pub socket: SocketOptions,
+    /// Where the two ends are.
+    pub place: Place,
+    /// What else the machine of the end that sends first does meanwhile.
+    pub load: Load,
+}
+
+/// How long and how often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Precision {
+    /// Trials of each size; every trial's time is kept.
+    pub trials: u32,
+    /// What one trial should last (`NetPIPE`: 0.5 s in 1996, 0.25 s in version 5).
+    #[serde(rename = "target_ns")]
+    pub target: Span,
+    /// Exchanges of a size before its trials, not counted.
+    pub warm_up: u64,
+    /// Repetitions of a trial, at least: whatever the message takes.
+    pub least_repetitions: u64,
+    /// Repetitions of a trial, at most.
+    pub most_repetitions: u64,
+    /// Once a message takes this long one way, larger sizes are left out (1996 and version 3: 1 s, version 5: 10 s).
+    #[serde(rename = "limit_ns")]
+    pub limit: Span,
+    /// Whether every exchange is timed, not only every trial: gives quantiles of single messages and costs two readings
+    /// of the clock per exchange.
+    pub each: bool,
+}
+
+impl Precision {
+    /// 124 sizes in about 45 s where messages are fast: seven trials of 50 ms each.
+    pub const fn standard() -> Self {
+        Self {
+            trials: 7,
+            target: Span::from_milliseconds(50),
+            warm_up: 2,
+            least_repetitions: 1,
+            most_repetitions: 1_000_000,
+            limit: Span::from_seconds(1),
+            each: false,
+        }
+    }
+
+    /// A first look, about 10 s: three trials of 25 ms each.
+    pub const fn quick() -> Self {
+        Self { trials: 3, target: Span::from_milliseconds(25), ..Self::standard() }
+    }
+
+    /// To publish: `NetPIPE` 5's seven trials of 0.25 s each.
+    pub const fn full() -> Self {
+        Self { target: Span::from_milliseconds(250), limit: Span::from_seconds(10), ..Self::standard() }
+    }
+}
+
+/// What the messages lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buffers {
+    /// Whether messages are in the processor's cache when they are sent.
+    pub cache: Cache,
+    /// How far behind a page's begin a message begins; 0 is aligned.
+    #[serde(rename = "offset_bytes")]
+    pub offset: Bytes,
+    /// How much of every message is looked at.
+    pub check: Check,
+}
+
+impl Buffers {
+    /// One buffer used again and again, aligned to a page, ends checked.
+    pub const PLAIN: Self = Self { cache: Cache::Warm, offset: Bytes::ZERO, check: Check::Ends };
+}
+
+/// Whether messages are in the processor's cache when they are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cache", rename_all = "kebab-case")]
+pub enum Cache {
+    /// The same buffer for all messages of a size.
+    Warm,
+    /// Each message lies behind the one before in a pool too large for any cache (`NetPIPE` 5: 200 MB).
+    Cold {
+        /// Size of the pool.
+        #[serde(rename = "pool_bytes")]
+        pool: Bytes,
+    },
+}
+
+/// How much of every message is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// The first and the last byte, which carry the message's number: always, also while timing.
+    Ends,
+    /// Every byte; its cost is part of the time.
+    Whole,
+}
+
+/// How the transport is set up; absent means the system's own choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SocketOptions {
+    /// TCP's `TCP_NODELAY`; absent means on, as `NetPIPE` has it.
+    pub no_delay: Option<bool>,
+    /// Send buffer (`SO_SNDBUF`).
+    #[serde(rename = "send_buffer_bytes")]
+    pub send_buffer: Option<Bytes>,
+    /// Receive buffer (`SO_RCVBUF`).
+    #[serde(rename = "receive_buffer_bytes")]
+    pub receive_buffer: Option<Bytes>,
+    /// Whether the kernel sends from the program's own memory (`MSG_ZEROCOPY`).
+    pub zero_copy: bool,
+    /// How long a receiver spins in the driver before it sleeps (`SO_BUSY_POLL`).
+    #[serde(rename = "busy_poll_ns")]
+    pub busy_poll: Option<Span>,
+    /// How system calls are made.
+    pub engine: Engine,
+}
+
+/// How system calls are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// One blocking call for each piece.
+    #[default]
+    Blocking,
+    /// Through a ring of requests and completions.
+    IoUring,
+}
+
+impl PipePlan {
+    /// The plan's version that this program writes.
+    pub const VERSION: u32 = 1;
+
+    /// One pair, ping-pong, warm and aligned, on an idle machine, at `NetPIPE`'s sizes up to 10 MB.
+    pub fn new(seed: u64, kind: Kind, place: Place) -> Self {
+        Self {
+            version: Self::VERSION,
+            seed,
+            kind,
+            pattern: Pattern::PingPong,
+            pairs: 1,
+            sizes: Sizes::default(),
+            precision: Precision::standard(),
+            buffers: Buffers::PLAIN,
+            socket: SocketOptions::default(),
+            place,
+            load: Load::Idle,
+        }
+    }
+
+    /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the seed left out, so
+    /// that runs of one plan can be told from runs of different ones.
+    pub fn hash(&self) -> String {
+        name_of(&Self { seed: 0, ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+
+    fn plan() -> PipePlan {
+        PipePlan::new(7, Kind::Tcp, Place::Stations { network: Network::Veth })
+    }
+
+    #[test]
+    fn the_hash_names_what_is_measured_and_not_the_seed() {
+        assert_eq!(plan().hash(), PipePlan { seed: 8, ..plan() }.hash());
+        assert_ne!(plan().hash(), PipePlan { pattern: Pattern::Streaming, ..plan() }.hash());
+        assert_ne!(plan().hash(), PipePlan { place: Place::Here, ..plan() }.hash());
+        let unaligned = Buffers { offset: Bytes::new(1), ..Buffers::PLAIN };
+        assert_ne!(plan().hash(), PipePlan { buffers: unaligned, ..plan() }.hash());
+    }
+
+    #[test]
+    fn a_plan_survives_storage() {
+        let cold = Buffers { cache: Cache::Cold { pool: Bytes::new(200_000_000) }, ..Buffers::PLAIN };
+        for plan in [plan(), PipePlan { buffers: cold, sizes: Sizes::RootTwo, ..plan() }] {
+            let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(serde_json::from_str::<PipePlan>(&text).unwrap(), plan);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What came of one message size.
+
+use btu_stats::Histogram;
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use super::Pattern;
+
+/// One end of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The one that sends first.
+    Near,
+    /// The other.
+    Far,
+}
+
+/// A message size with everything that was seen of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The message's size.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// Its trials, in the order in which they were made.
+    pub trials: Vec<Trial>,
+    /// What became of its messages.
+    pub books: Books,
+    /// Times of single exchanges in nanoseconds (ping-pong: round trips), where the plan asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<Histogram>,
+}
+
+/// Repetitions timed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trial {
+    /// How often the pattern was repeated; at least once.
+    pub repetitions: u64,
+    /// How long all of them took.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Span,
+    /// Whose clock says so: the near end's, and the far end's where messages are streamed to it.
+    pub clock: End,
+    /// Messages of this trial that did not arrive.
+    pub lost: u64,
+    /// Messages of this trial that were sent again.
+    pub repeated: u64,
+}
+
+impl Trial {
+    /// The time of one message one way, in seconds: half a repetition for ping-pong, else all of it.
+    pub fn one_way_seconds(&self, pattern: Pattern) -> f64 {
+        self.elapsed.seconds() / self.repetitions.max(1) as f64 / pattern.one_way_parts()
+    }
+}
+
+impl Point {
+    /// One-way times of its trials in seconds.
+    pub fn one_way_seconds(&self, pattern: Pattern) -> Vec<f64> {
+        self.trials.iter().map(|trial| trial.one_way_seconds(pattern)).collect()
+    }
+
+    /// Bits that `pairs` pairs move in the one-way time of a message.
+    pub fn bits_at_once(&self, pattern: Pattern, pairs: u32) -> f64 {
+        self.size.bits() * pattern.messages_at_once() * f64::from(pairs)
+    }
+}
+
+/// What became of the messages of a size, warm-up and all trials, both directions and all pairs together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Books {
+    /// Messages handed to the transport, repeated ones counted each time.
+    pub sent: u64,
+    /// Messages taken from it, each counted once.
+    pub received: u64,
+    /// Messages taken from it that had arrived before.
+    pub duplicates: u64,
+    /// Messages whose bytes were looked at.
+    pub checked: u64,
+    /// Messages of them with a wrong byte.
+    pub wrong: u64,
+}
+
+impl Books {
+    /// Messages that did not arrive; `None` where more arrived than were sent, which no transport should manage.
+    pub fn lost(&self) -> Option<u64> {
+        self.sent.checked_sub(self.received)?.checked_sub(self.duplicates)
+    }
+
+    /// Both books in one: of two ends, or of several pairs.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            sent: self.sent.saturating_add(other.sent),
+            received: self.received.saturating_add(other.received),
+            duplicates: self.duplicates.saturating_add(other.duplicates),
+            checked: self.checked.saturating_add(other.checked),
+            wrong: self.wrong.saturating_add(other.wrong),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_is_two_one_way_times_and_a_bidirectional_one_moves_twice_the_bits() {
+        let trial =
+            Trial { repetitions: 1000, elapsed: Span::from_milliseconds(20), clock: End::Near, lost: 0, repeated: 0 };
+        let point = Point { size: Bytes::new(1000), trials: vec![trial], books: Books::default(), each: None };
+        let table =
+            [(Pattern::PingPong, 10e-6, 8e3), (Pattern::Streaming, 20e-6, 8e3), (Pattern::Bidirectional, 20e-6, 16e3)];
+        for (pattern, seconds, bits) in table {
+            assert!((point.one_way_seconds(pattern)[0] - seconds).abs() < 1e-15, "{pattern}");
+            assert!((point.bits_at_once(pattern, 1) - bits).abs() < 1e-9, "{pattern}");
+        }
+        assert!((point.bits_at_once(Pattern::PingPong, 4) - 32e3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_was_sent_is_received_or_seen_before_or_lost() {
+        let near = Books { sent: 110, received: 100, duplicates: 1, checked: 100, wrong: 0 };
+        let far = Books { sent: 103, received: 100, duplicates: 4, checked: 100, wrong: 1 };
+        assert_eq!(near.and(far).lost(), Some(8));
+        assert_eq!(Books { received: 1, ..Books::default() }.lost(), None);
+    }
+
+    #[test]
+    fn a_point_survives_storage() {
+        let mut each = Histogram::new();
+        each.record(12_345);
+        for each in [None, Some(each)] {
+            let point = Point { size: Bytes::new(3), trials: Vec::new(), books: Books::default(), each };
+            let text = serde_json::to_string(&point).unwrap();
+            assert_eq!(serde_json::from_str::<Point>(&text).unwrap(), point);
+        }
+    }
+}
