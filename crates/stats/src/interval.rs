@@ -1,7 +1,7 @@
 //! Confidence levels, intervals and the quantiles they are made of.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 /// A confidence level strictly between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -117,9 +117,27 @@ pub fn normal_quantile(level: Level) -> f64 {
     Normal::standard().inverse_cdf(level.upper_tail())
 }
 
+/// The share of a standard normal distribution below `z`: Phi(z).
+pub fn normal_probability(z: f64) -> f64 {
+    Normal::standard().cdf(z)
+}
+
+/// The density of a standard normal distribution at `z`: phi(z).
+pub fn normal_density(z: f64) -> f64 {
+    Normal::standard().pdf(z)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Abramowitz and Stegun, table 26.1: Phi(2) = 0.977 249 868, phi(1) = 0.241 970 725.
+    #[test]
+    fn the_normal_distribution_is_that_of_the_printed_tables() {
+        assert!((normal_probability(2.0) - 0.977_249_868).abs() < 1e-9);
+        assert!((normal_density(1.0) - 0.241_970_725).abs() < 1e-9);
+        assert!((normal_probability(normal_quantile(Level::P95)) - 0.975).abs() < 1e-9);
+    }
 
     #[test]
     fn quantiles_are_those_of_the_printed_tables() {

@@ -29,7 +29,7 @@ pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
 pub use change_point::{ChangePoint, ChangeRule, change_points};
 pub use histogram::Histogram;
 pub use holm::holm;
-pub use interval::{Estimate, Interval, Level, normal_quantile, student_quantile};
+pub use interval::{Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_quantile};
 pub use log_sample::{LogSample, contrast, geometric_interval, mean_ratio};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use means::{Means, arithmetic_mean, geometric_mean, harmonic_mean};

@@ -1,4 +1,13 @@
 //! The papers' own results, recomputed from their own rows.
 
 pub mod btu95;
+pub mod citi89;
+mod claim;
+pub mod lantz85;
+pub mod netpipe96;
+pub mod press88;
+mod study;
 mod table;
+
+pub use claim::Claim;
+pub use study::{ReferencePoint, Study};

@@ -4,6 +4,7 @@
 //! mean over the six components; for a size it is a mean over the three loads (geometric for some machines, arithmetic
 //! for others); BTU is 32 Mb (4 MB) over it, rounded to two decimals; and the rating is a mean of BTU over the five sizes.
 
+mod corrected;
 mod means;
 mod penalties;
 mod ratings;
@@ -12,6 +13,8 @@ mod rows;
 use btu_stats::Means;
 use serde::Serialize;
 
+pub(super) use corrected::reference_points;
+pub use corrected::{Corrected, corrected};
 pub use means::{Half, MeanCheck, MeanKind};
 pub use penalties::{PenaltyCheck, Side};
 pub use ratings::{OverLoads, Rating95, RowSource};

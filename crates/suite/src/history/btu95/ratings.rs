@@ -55,15 +55,20 @@ pub(super) fn all(rows: &Rows, machine: Machine) -> Vec<Rating95> {
     rules.map(|(source, over_loads)| rate(rows, machine, source, over_loads)).collect()
 }
 
-fn rate(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads) -> Rating95 {
-    let per_size = MESSAGE_BYTES.map(|message| {
+/// BTU of each message size in Mb/s, rounded to two decimals.
+pub(super) fn per_size(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads) -> [f64; 5] {
+    MESSAGE_BYTES.map(|message| {
         let durations = three(&Activity::ALL.map(|activity| duration(rows, machine, source, activity, message)));
         let duration = match over_loads {
             OverLoads::Geometric => durations.geometric,
             OverLoads::Arithmetic => durations.arithmetic,
         };
         (VOLUME_MEGABITS / duration * 100.0).round() / 100.0
-    });
+    })
+}
+
+fn rate(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads) -> Rating95 {
+    let per_size = per_size(rows, machine, source, over_loads);
     let is_geometric_throughout = (source, over_loads) == (RowSource::RawRows, OverLoads::Geometric);
     Rating95 {
         rows: source,
@@ -81,7 +86,8 @@ fn duration(rows: &Rows, machine: Machine, source: RowSource, activity: Activity
     }
 }
 
-fn over_components(rows: &Rows, machine: Machine) -> Option<Interval> {
+/// See [`Rating95::over_components`].
+pub(super) fn over_components(rows: &Rows, machine: Machine) -> Option<Interval> {
     let cells = Activity::ALL.into_iter().flat_map(|activity| MESSAGE_BYTES.map(|message| (activity, message)));
     let strata: Vec<Vec<f64>> = cells
         .map(|(activity, message)| {

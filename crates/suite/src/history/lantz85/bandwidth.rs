@@ -1,0 +1,93 @@
+//! Table 8-2: what slow lines allow.
+
+use serde::Serialize;
+
+use super::ITEM_BYTES;
+use super::tables::{Table, printed};
+
+/// The lines of Table 8-2 by the head of their column, with their rate in bits per second.
+const LINES: [(&str, f64); 5] = [("1200", 1200.0), ("2400", 2400.0), ("4800", 4800.0), ("9600", 9600.0), ("10M", 10e6)];
+
+/// The items of the structured picture's drawing: 30 inverters of 26 rectangles (section 3.1.1).
+const RECTANGLES: f64 = 780.0;
+
+/// What one line allows, and what was reached on it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// The line's rate.
+    pub bits_per_second: f64,
+    /// Items that fit: the rate over 8 bits times 20 bytes.
+    pub items_per_second: f64,
+    /// With start and stop bits on the line (10 bits to the byte): below what was measured, so the line had none.
+    pub with_start_stop_items_per_second: f64,
+    /// Construction as measured.
+    pub construction_items_per_second: f64,
+    /// Its share of the ceiling.
+    pub construction_share: f64,
+    /// Batch as measured.
+    pub batch_items_per_second: f64,
+    /// Its share of the ceiling.
+    pub batch_share: f64,
+}
+
+/// A line through 780 / rate over 8 / line rate: T = T0 + 8 B / rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StructureTransfer {
+    /// Seconds for the whole picture, by the line's rate in bits per second: (rate, seconds).
+    pub seconds: Vec<(f64, f64)>,
+    /// B: bytes moved, by least squares over the four serial lines.
+    pub bytes: f64,
+    /// T0: what does not depend on the line, by the same.
+    pub fixed_seconds: f64,
+    /// Smallest and largest B between two neighbouring lines.
+    pub bytes_between_neighbours: (f64, f64),
+}
+
+/// A row of Table 8-2: (line rate in bits per second, items per second).
+pub(super) fn line(tables: &[Table], row: &str) -> Vec<(f64, f64)> {
+    LINES.map(|(column, rate)| (rate, printed(tables, "8-2", row, column))).to_vec()
+}
+
+/// The serial lines' ceilings; the Ethernet's is out of reach.
+pub(super) fn ceilings(tables: &[Table]) -> Vec<Ceiling> {
+    let [construction, batch] = ["10,750,construction", "10,750,batch"].map(|row| line(tables, row));
+    let serial = construction.into_iter().zip(batch).take(LINES.len() - 1);
+    serial.map(|((rate, construction), (_, batch))| ceiling(rate, construction, batch)).collect()
+}
+
+fn ceiling(bits_per_second: f64, construction: f64, batch: f64) -> Ceiling {
+    let items_per_second = bits_per_second / (8.0 * ITEM_BYTES);
+    Ceiling {
+        bits_per_second,
+        items_per_second,
+        with_start_stop_items_per_second: bits_per_second / (10.0 * ITEM_BYTES),
+        construction_items_per_second: construction,
+        construction_share: construction / items_per_second,
+        batch_items_per_second: batch,
+        batch_share: batch / items_per_second,
+    }
+}
+
+/// What the structured picture moves.
+pub(super) fn structure(tables: &[Table]) -> StructureTransfer {
+    let seconds: Vec<(f64, f64)> =
+        line(tables, "10,750,structure").into_iter().map(|(rate, items)| (rate, RECTANGLES / items)).collect();
+    let serial: Vec<(f64, f64)> =
+        seconds[..LINES.len() - 1].iter().map(|&(rate, seconds)| (8.0 / rate, seconds)).collect();
+    let (bytes, fixed_seconds) = least_squares(&serial);
+    let neighbours = serial.windows(2).map(|pair| (pair[0].1 - pair[1].1) / (pair[0].0 - pair[1].0));
+    let bytes_between_neighbours =
+        neighbours.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), bytes| (low.min(bytes), high.max(bytes)));
+    StructureTransfer { seconds, bytes, fixed_seconds, bytes_between_neighbours }
+}
+
+/// Slope and intercept of the line through `points` (x, y).
+fn least_squares(points: &[(f64, f64)]) -> (f64, f64) {
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let products: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let squares: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let slope = products / squares;
+    (slope, y - slope * x)
+}

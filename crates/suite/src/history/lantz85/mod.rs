@@ -1,0 +1,79 @@
+//! Lantz, Nowicki and Theimer (1985): what limits a distributed application, from their own tables.
+//!
+//! The authors round to two significant digits and ask for their numbers to be taken as orders of magnitude; tables were
+//! measured with different versions of the software. What is recomputed here therefore keeps to ratios within one table.
+
+mod bandwidth;
+mod claims;
+mod repeated;
+mod sensitivity;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+use serde::Serialize;
+
+use super::{Claim, ReferencePoint};
+
+pub use bandwidth::{Ceiling, StructureTransfer};
+pub use repeated::Repeated;
+pub use sensitivity::Sensitivity;
+pub use tables::{Cell, Line, Table};
+pub use workload::Workload;
+
+/// Bytes that adding one item takes on the network (section 8).
+pub(super) const ITEM_BYTES: f64 = 20.0;
+
+/// Everything about the paper.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct History {
+    /// Every table of rates and sizes, as printed.
+    pub tables: Vec<Table>,
+    /// The vector benchmark's picture, drawn again.
+    pub workload: Workload,
+    /// How much a faster part helps.
+    pub sensitivities: Vec<Sensitivity>,
+    /// What the slow lines of Table 8-2 allow, and what was reached.
+    pub ceilings: Vec<Ceiling>,
+    /// What the structured picture moves over these lines.
+    pub structure: StructureTransfer,
+    /// The same configuration with different rates in different tables.
+    pub repeated: Vec<Repeated>,
+    /// What the text says, held against the tables.
+    pub claims: Vec<Claim>,
+}
+
+/// Recomputes everything.
+pub fn history() -> History {
+    let tables = tables::read();
+    History {
+        workload: workload::draw(),
+        sensitivities: sensitivity::all(&tables),
+        ceilings: bandwidth::ceilings(&tables),
+        structure: bandwidth::structure(&tables),
+        repeated: repeated::find(&tables),
+        claims: claims::all(&tables),
+        tables,
+    }
+}
+
+/// Table 8-2 as curves over the line's rate.
+pub(super) fn reference_points() -> Vec<ReferencePoint> {
+    let tables = tables::read();
+    let curves = [
+        ("items added (construction)", "10,750,construction"),
+        ("items added and shown (batch)", "10,750,batch"),
+        ("items of a structured picture", "10,750,structure"),
+    ];
+    let point = |label, (rate, items): (f64, f64)| ReferencePoint {
+        label,
+        x: Some(rate),
+        x_unit: "bits/s",
+        y: items,
+        unit: "items/s",
+        source: "table 8-2",
+    };
+    let of = |(label, row)| bandwidth::line(&tables, row).into_iter().map(move |pair| point(label, pair));
+    curves.into_iter().flat_map(of).collect()
+}

@@ -1,0 +1,116 @@
+//! How much a faster part helps: (gain in rate) / (gain in the part), by the paper's definition (section 3.3).
+
+use serde::Serialize;
+
+use super::tables::{Table, printed};
+
+/// One comparison within one table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// The table.
+    pub table: &'static str,
+    /// What was made faster.
+    pub part: &'static str,
+    /// Which rate was measured.
+    pub rate: &'static str,
+    /// The configuration.
+    pub configuration: &'static str,
+    /// The part's speed after over before.
+    pub part_ratio: f64,
+    /// The rate before, per second.
+    pub before: f64,
+    /// The rate after, per second.
+    pub after: f64,
+    /// 1 is as much as the part's own gain, 0 is nothing.
+    pub sensitivity: f64,
+}
+
+/// One part, in one table.
+struct Part {
+    table: &'static str,
+    name: &'static str,
+    ratio: f64,
+    rate: &'static str,
+    configurations: &'static [&'static str],
+    slow: &'static str,
+    fast: &'static str,
+}
+
+const WORKSTATION: &str = "workstation, 8 to 10 MHz";
+const HOST: &str = "host, VAX 750 to 780";
+const EVERYWHERE: &[&str] = &["Local", "IKP", "PUP", "E-IP", "A-IP"];
+const REMOTE: &[&str] = &["IKP", "PUP", "E-IP"];
+
+/// The parts of processors; the host's gain is the paper's own "100% increase" (section 4).
+const PROCESSORS: [Part; 4] = [
+    Part {
+        table: "4-1",
+        name: WORKSTATION,
+        ratio: 1.25,
+        rate: "batch",
+        configurations: EVERYWHERE,
+        slow: "8,780,batch",
+        fast: "10,780,batch",
+    },
+    Part {
+        table: "4-1",
+        name: WORKSTATION,
+        ratio: 1.25,
+        rate: "text",
+        configurations: EVERYWHERE,
+        slow: "8,780,text",
+        fast: "10,780,text",
+    },
+    Part {
+        table: "4-2",
+        name: HOST,
+        ratio: 2.0,
+        rate: "construction",
+        configurations: REMOTE,
+        slow: "10,750,construction",
+        fast: "10,780,construction",
+    },
+    Part {
+        table: "4-2",
+        name: HOST,
+        ratio: 2.0,
+        rate: "text",
+        configurations: REMOTE,
+        slow: "10,750,text",
+        fast: "10,780,text",
+    },
+];
+
+/// The networks of Table 8-1: bits per second before and after, and the columns.
+const NETWORKS: [(&str, f64, f64, &str, &str); 2] = [
+    ("network, 56 kb/s to 3 Mb/s", 56e3, 3e6, "A-IP", "E3-IP"),
+    ("network, 3 to 10 Mb/s", 3e6, 10e6, "E3-IP", "E10-IP"),
+];
+
+/// Every comparison that the tables allow.
+pub(super) fn all(tables: &[Table]) -> Vec<Sensitivity> {
+    let processors = PROCESSORS.iter().flat_map(|part| {
+        part.configurations.iter().map(move |configuration| {
+            let [before, after] = [part.slow, part.fast].map(|line| printed(tables, part.table, line, configuration));
+            compare(part.table, part.name, part.rate, configuration, (part.ratio, before, after))
+        })
+    });
+    let networks = NETWORKS.iter().flat_map(|&(part, slow, fast, from, to)| {
+        [("construction", "10,750,construction"), ("batch", "10,750,batch")].map(|(rate, line)| {
+            let [before, after] = [from, to].map(|column| printed(tables, "8-1", line, column));
+            compare("8-1", part, rate, to, (fast / slow, before, after))
+        })
+    });
+    processors.chain(networks).collect()
+}
+
+fn compare(
+    table: &'static str,
+    part: &'static str,
+    rate: &'static str,
+    configuration: &'static str,
+    (part_ratio, before, after): (f64, f64, f64),
+) -> Sensitivity {
+    let sensitivity = (after / before - 1.0) / (part_ratio - 1.0);
+    Sensitivity { table, part, rate, configuration, part_ratio, before, after, sensitivity }
+}

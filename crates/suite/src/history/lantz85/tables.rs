@@ -1,0 +1,87 @@
+//! The tables as printed.
+
+use serde::Serialize;
+
+const TABLES: &str = include_str!("../../../data/lantz85_tables.csv");
+
+/// One table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// Its number in the paper.
+    pub number: &'static str,
+    /// The heads of its columns: configurations, line rates.
+    pub columns: Vec<&'static str>,
+    /// Its rows.
+    pub lines: Vec<Line>,
+}
+
+/// One row of a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// As printed: workstation in MHz, type of VAX, and which rate.
+    pub name: &'static str,
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// What is printed, by column.
+    pub cells: Vec<Cell>,
+}
+
+/// One value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cell {
+    /// Which column.
+    pub column: &'static str,
+    /// As printed.
+    pub value: f64,
+}
+
+impl Table {
+    /// A printed value.
+    pub fn value(&self, line: &str, column: &str) -> Option<f64> {
+        let line = self.lines.iter().find(|one| one.name == line)?;
+        line.cells.iter().find(|cell| cell.column == column).map(|cell| cell.value)
+    }
+}
+
+/// All tables, in the paper's order.
+pub(super) fn read() -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for text in TABLES.lines().skip(1) {
+        let (number, line, unit, cell) = fields(text);
+        if tables.last().is_none_or(|table| table.number != number) {
+            tables.push(Table { number, columns: Vec::new(), lines: Vec::new() });
+        }
+        let last = tables.len() - 1;
+        add(&mut tables[last], line, unit, cell);
+    }
+    tables
+}
+
+fn add(table: &mut Table, name: &'static str, unit: &'static str, cell: Cell) {
+    if !table.columns.contains(&cell.column) {
+        table.columns.push(cell.column);
+    }
+    match table.lines.iter_mut().find(|line| line.name == name) {
+        Some(line) => line.cells.push(cell),
+        None => table.lines.push(Line { name, unit, cells: vec![cell] }),
+    }
+}
+
+/// The name of a row has commas, and quotes around them; nothing else has.
+fn fields(text: &'static str) -> (&'static str, &'static str, &'static str, Cell) {
+    let split = || {
+        let (rest, value) = text.rsplit_once(',')?;
+        let (rest, unit) = rest.rsplit_once(',')?;
+        let (rest, column) = rest.rsplit_once(',')?;
+        let (number, name) = rest.split_once(',')?;
+        Some((number, name.trim_matches('"'), unit, Cell { column, value: value.parse().ok()? }))
+    };
+    split().unwrap_or_else(|| panic!("`{text}` is no line of the tables"))
+}
+
+/// A value that is known to be printed; the tables are part of this program, and every one is read by a test.
+pub(super) fn printed(tables: &[Table], number: &str, line: &str, column: &str) -> f64 {
+    let table = tables.iter().find(|table| table.number == number);
+    let value = table.and_then(|table| table.value(line, column));
+    value.unwrap_or_else(|| panic!("table {number} has no `{line}` for `{column}`"))
+}

@@ -1,0 +1,95 @@
+//! What is known of the paper's numbers, worked out by hand from its tables.
+
+use super::*;
+
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "{found}, not {expected}");
+}
+
+#[test]
+fn every_table_is_read() {
+    let tables = history().tables;
+    let numbers: Vec<&str> = tables.iter().map(|table| table.number).collect();
+    let expected = ["3-1", "3-2", "4-1", "4-2", "4-3", "4-4", "5-1", "5-2", "6-1", "6-2", "8-1", "8-2"];
+    assert_eq!(numbers, expected);
+    let values: usize = tables.iter().flat_map(|table| &table.lines).map(|line| line.cells.len()).sum();
+    assert_eq!(values, 116);
+    assert_eq!(tables[6].value("10,750,batch structured", "A-IP"), Some(370.0));
+}
+
+/// Corners rounded to pixels, lengths cut to whole pixels: the paper's number, exactly. Bresenham's lines would have
+/// 259,712 pixels, exact lengths 288,587.4.
+#[test]
+fn the_picture_is_the_papers() {
+    let workload = history().workload;
+    assert_eq!((workload.vectors, workload.pixels), (630, 288_364));
+    near(workload.bytes, 12_600.0, 0.0);
+}
+
+#[test]
+fn sensitivities() {
+    let all = history().sensitivities;
+    let of = |part: &str, rate: &str| {
+        let chosen = all.iter().filter(|one| one.part.starts_with(part) && one.rate == rate);
+        chosen.map(|one| one.sensitivity).collect::<Vec<_>>()
+    };
+    let expected: [(&str, &str, &[f64]); 6] = [
+        ("workstation", "batch", &[0.667, 1.067, 0.727, 0.444, 0.182]),
+        ("workstation", "text", &[0.597, 1.375, 0.571, 0.778, 0.222]),
+        ("host", "construction", &[0.50, 0.615, 0.545]),
+        ("host", "text", &[0.049, 0.143, 0.870]),
+        ("network", "construction", &[0.0132, 0.0195]),
+        ("network", "batch", &[0.0143, 0.0204]),
+    ];
+    for (part, rate, values) in expected {
+        let found = of(part, rate);
+        assert_eq!(found.len(), values.len(), "{part} {rate}");
+        found.iter().zip(values).for_each(|(found, expected)| near(*found, *expected, 5.1e-4));
+    }
+}
+
+#[test]
+fn ceilings() {
+    let ceilings = history().ceilings;
+    let expected = [(7.5, 98.7, 82.7), (15.0, 93.3, 80.0), (30.0, 86.7, 76.7), (60.0, 90.0, 76.7)];
+    assert_eq!(ceilings.len(), expected.len());
+    for (found, (items, construction, batch)) in ceilings.iter().zip(expected) {
+        near(found.items_per_second, items, 1e-12);
+        near(found.construction_share * 100.0, construction, 0.05);
+        near(found.batch_share * 100.0, batch, 0.05);
+    }
+    // 7.4 items/s were measured: start and stop bits would not have left room for them.
+    assert!(ceilings[0].with_start_stop_items_per_second < 7.4);
+}
+
+#[test]
+fn the_structured_picture() {
+    let structure = history().structure;
+    let expected = [9.286, 5.493, 3.391, 2.438, 2.053];
+    for ((_, seconds), expected) in structure.seconds.iter().zip(expected) {
+        near(*seconds, expected, 5.1e-4);
+    }
+    near(structure.bytes_between_neighbours.0, 1138.0, 1.0);
+    near(structure.bytes_between_neighbours.1, 1261.0, 1.0);
+    near(structure.bytes, 1177.0, 1.0);
+    near(structure.fixed_seconds, 1.47, 0.01);
+}
+
+#[test]
+fn one_configuration_has_several_rates() {
+    let repeated = history().repeated;
+    let batch = repeated.iter().find(|one| (one.line, one.configuration) == ("10,780,batch", "E-IP")).unwrap();
+    assert_eq!(batch.rates, [("4-1", 110.0), ("4-3", 380.0)]);
+    let construction = repeated.iter().find(|one| (one.line, one.configuration) == ("10,750,construction", "E-IP"));
+    let expected = [("3-1", 220.0), ("4-2", 110.0), ("4-4", 130.0), ("8-1", 230.0)];
+    assert_eq!(construction.unwrap().rates, expected);
+    assert!(repeated.iter().all(|one| one.spread() > 1.0));
+}
+
+#[test]
+fn the_sentences_that_do_not_hold() {
+    let claims = history().claims;
+    let wrong: Vec<&str> = claims.iter().filter(|claim| !claim.holds).map(|claim| claim.found.as_str()).collect();
+    let found = |text: &str| assert!(wrong.iter().any(|claim| claim.contains(text)), "{text}: {wrong:#?}");
+    ["34.4 %", "26.7 %", "87.0 %", "61.5 %", "69 %", "75 %", "33.9", "4.6"].into_iter().for_each(found);
+}

@@ -1,0 +1,232 @@
+//! Press (1988): tasks on a workstation while others load the file server; Figure 3 and the two load programs.
+
+use std::collections::BTreeSet;
+
+use btu_stats::{Interval, normal_density, normal_probability, sample_variance};
+use serde::Serialize;
+
+use super::table::{lines, number, whole};
+use super::{Claim, ReferencePoint};
+
+const FIGURE_3: &str = include_str!("../../data/press88_figure3.csv");
+
+/// Figure 3 is printed with one decimal.
+const ROUNDING: f64 = 0.05;
+
+/// The tasks' names as Figure 3 writes them, by their names in the table of this project.
+const TASKS: [(&str, &str); 7] = [
+    ("wp_load_program", "word processing, load program"),
+    ("wp_load_document", "word processing, load document"),
+    ("wp_save_document", "word processing, save document"),
+    ("fm_load_program", "file management, load program"),
+    ("fm_serial_search", "file management, serial search"),
+    ("fm_sort", "file management, sort"),
+    ("fm_index", "file management, index"),
+];
+
+/// Everything about the paper.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct History {
+    /// Figure 3, with what follows from it.
+    pub tasks: Vec<Task>,
+    /// The times between transactions of NORM.BAS.
+    pub pauses: Vec<Pause>,
+    /// What the text says, held against figure and programs.
+    pub claims: Vec<Claim>,
+}
+
+/// One line of Figure 3.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Task {
+    /// What was done.
+    pub name: &'static str,
+    /// Its times.
+    pub times: Vec<Time>,
+}
+
+/// One number of Figure 3.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Time {
+    /// Stations that made load.
+    pub background_stations: u64,
+    /// Elapsed time over that of the same task on a stand-alone PC-XT with its own disk; below one is faster than that.
+    pub normalized_time: f64,
+    /// Recomputed: what the load alone does, the time over that without background stations.
+    pub slowdown_by_load: f64,
+    /// Between which values that may lie, since both times are printed with one decimal.
+    pub slowdown_bounds: Interval,
+}
+
+/// NORM.BAS waits a normally distributed time, but never a negative one: its mean is not the one asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Pause {
+    /// The mean asked for, in seconds.
+    pub mean_seconds: f64,
+    /// The standard deviation asked for, in seconds.
+    pub deviation_seconds: f64,
+    /// The mean that comes of it: M Phi(M/SD) + SD phi(M/SD).
+    pub actual_mean_seconds: f64,
+    /// Share of pauses that would be negative, and are none.
+    pub share_below_zero: f64,
+}
+
+/// Recomputes everything.
+pub fn history() -> History {
+    let tasks: Vec<Task> = TASKS.into_iter().map(|(key, name)| Task { name, times: times(key) }).collect();
+    let pauses = [(1.0, 0.25), (1.0, 0.5), (1.0, 1.0), (2.0, 3.0)].map(|(mean, deviation)| pause(mean, deviation));
+    let claims = claims(&tasks);
+    History { tasks, pauses: pauses.to_vec(), claims }
+}
+
+/// Figure 3 as curves.
+pub(super) fn reference_points() -> Vec<ReferencePoint> {
+    let point = |label, time: &Time| ReferencePoint {
+        label,
+        x: Some(time.background_stations as f64),
+        x_unit: "background stations",
+        y: time.normalized_time,
+        unit: "times stand-alone",
+        source: "figure 3",
+    };
+    let tasks = history().tasks;
+    tasks.iter().flat_map(|task| task.times.iter().map(|time| point(task.name, time))).collect()
+}
+
+fn times(key: &str) -> Vec<Time> {
+    let printed: Vec<(u64, f64)> = lines::<3>(FIGURE_3)
+        .filter(|[task, ..]| *task == key)
+        .map(|[_, stations, time]| (whole(stations), number(time)))
+        .collect();
+    let alone = printed.first().unwrap_or_else(|| panic!("figure 3 has no task `{key}`")).1;
+    printed.iter().map(|&(background_stations, time)| of(background_stations, time, alone)).collect()
+}
+
+fn of(background_stations: u64, normalized_time: f64, alone: f64) -> Time {
+    let bounds = if background_stations == 0 {
+        Interval { low: 1.0, high: 1.0 }
+    } else {
+        let low = (normalized_time - ROUNDING) / (alone + ROUNDING);
+        Interval { low, high: (normalized_time + ROUNDING) / (alone - ROUNDING) }
+    };
+    let slowdown_by_load = normalized_time / alone;
+    Time { background_stations, normalized_time, slowdown_by_load, slowdown_bounds: bounds }
+}
+
+fn pause(mean: f64, deviation: f64) -> Pause {
+    let ratio = mean / deviation;
+    Pause {
+        mean_seconds: mean,
+        deviation_seconds: deviation,
+        actual_mean_seconds: mean * normal_probability(ratio) + deviation * normal_density(ratio),
+        share_below_zero: normal_probability(-ratio),
+    }
+}
+
+fn claims(tasks: &[Task]) -> Vec<Claim> {
+    let at = |name: &str, stations: u64| {
+        let task = tasks.iter().find(|task| task.name == name).unwrap_or_else(|| panic!("no task `{name}`"));
+        let found = task.times.iter().find(|time| time.background_stations == stations);
+        found.unwrap_or_else(|| panic!("{name}: no {stations} stations")).normalized_time
+    };
+    let [program, loaded] = [0, 1].map(|stations| at("word processing, load program", stations));
+    let fast: BTreeSet<&str> =
+        tasks.iter().filter(|task| task.times[0].normalized_time < 1.0).map(|task| task.name).collect();
+    let variance = sample_variance(&[1.0, 2.0, 4.0, 8.0]).unwrap_or_default();
+    vec![
+        Claim::new(
+            "section III",
+            "loading the program without load takes as long as stand-alone; 1.1 times with one station",
+            format!("{program:.1} and {loaded:.1}"),
+            (program, loaded) == (1.0, 1.1),
+        ),
+        Claim::new(
+            "section III",
+            "some tasks are faster on the network while there is little load",
+            format!(
+                "{} of {} without load: {}",
+                fast.len(),
+                tasks.len(),
+                fast.into_iter().collect::<Vec<_>>().join("; ")
+            ),
+            true,
+        ),
+        Claim::new(
+            "section II",
+            "\"writes then reads\" a record, and \"reading then writing\" in the next sentence",
+            "CONST.BAS puts, then gets: it writes first (lines 180, 190)",
+            false,
+        ),
+        Claim::new(
+            "section II",
+            "the program displays the cumulative standard deviation",
+            format!(
+                "CONST.BAS prints the variance (line 170): for pauses of 1, 2, 4, 8 s {variance:.6} s2, whose root is {:.4} s",
+                variance.sqrt()
+            ),
+            false,
+        ),
+        Claim::new(
+            "figure 1",
+            "the time since the previous transaction, from the first one on",
+            "the first is the time since the program was initialized; its variance divides 0 by 0 (line 160)",
+            false,
+        ),
+        Claim::new(
+            "section II",
+            "the time between transactions is normally distributed",
+            "NORM.BAS draws the pause after a transaction: the time between them is transaction plus pause, cut at zero",
+            false,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figure_3_is_complete() {
+        let tasks = history().tasks;
+        assert_eq!(tasks.len(), 7);
+        for task in &tasks {
+            let stations: Vec<u64> = task.times.iter().map(|time| time.background_stations).collect();
+            assert_eq!(stations, [0, 1, 3, 5, 10], "{}", task.name);
+        }
+    }
+
+    /// The worst: loading the file manager beside ten stations, 9.6 times stand-alone, 8.7 times unloaded.
+    #[test]
+    fn the_worst_slowdown() {
+        let tasks = history().tasks;
+        let worst =
+            tasks.iter().flat_map(|task| &task.times).max_by(|a, b| a.slowdown_by_load.total_cmp(&b.slowdown_by_load));
+        let worst = worst.unwrap();
+        assert_eq!((worst.background_stations, worst.normalized_time), (10, 9.6));
+        assert!((worst.slowdown_by_load - 8.727).abs() < 1e-3, "{worst:?}");
+        assert!((worst.slowdown_bounds.low - 9.55 / 1.15).abs() < 1e-12);
+        assert!((worst.slowdown_bounds.high - 9.65 / 1.05).abs() < 1e-12);
+    }
+
+    /// Means of max(0, normal), worked out by hand, to the printed digits.
+    #[test]
+    fn cut_pauses_are_longer_than_asked() {
+        let expected = [1.000_002, 1.004_245, 1.083_315, 2.453_359];
+        let pauses = history().pauses;
+        for (pause, expected) in pauses.iter().zip(expected) {
+            assert!((pause.actual_mean_seconds - expected).abs() < 1e-6, "{pause:?}");
+        }
+        // Mean over deviation is 2: 2.275 % lie below zero.
+        assert!((pauses[1].share_below_zero - 0.022_75).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_programs_statistics() {
+        let found = &history().claims[3].found;
+        assert!(found.contains("9.583333"), "{found}");
+    }
+
+    #[test]
+    fn what_does_not_hold_is_named() {
+        assert_eq!(history().claims.iter().filter(|claim| !claim.holds).count(), 4);
+    }
+}
