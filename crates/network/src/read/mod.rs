@@ -19,6 +19,7 @@ mod line;
 mod links;
 mod names;
 mod nearest;
+mod parameters;
 mod problem;
 mod queue;
 mod segments;
@@ -33,6 +34,7 @@ mod written;
 use toml::de::DeTable;
 
 pub use fuzz::fuzz_read;
+pub use parameters::Parameter;
 pub use problem::{Place, Problem, ReadError};
 pub use trace::Files;
 
