@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -126,12 +127,10 @@ impl Pattern {
         }
     }
 
-    /// Messages that cross in one one-way time.
-    pub(crate) const fn messages_at_once(self) -> f64 {
-        match self {
-            Self::Bidirectional => 2.0,
-            Self::PingPong | Self::Streaming => 1.0,
-        }
+    /// Bits that `pairs` pairs move in the one-way time of a message of `size`.
+    pub fn bits_at_once(self, size: Bytes, pairs: u32) -> f64 {
+        let messages = if self == Self::Bidirectional { 2.0 } else { 1.0 };
+        size.bits() * messages * f64::from(pairs)
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A [`PipePlan`] says everything that decides what is measured. Its [`Sizes`] are walked through in order; a
 //! [`Schedule`] says how often a message of the next size is exchanged and when to stop; every size leaves a [`Point`]
-//! with all its [`Trial`]s.
+//! with all its [`Trial`]s, and [`judge`] says what the points amount to.
 
 mod kind;
 mod place;
@@ -11,6 +11,7 @@ mod plan;
 mod point;
 mod schedule;
 mod sizes;
+mod verdict;
 
 pub use kind::{Kind, Pattern, UnknownName};
 pub use place::{Place, Remote};
@@ -18,3 +19,6 @@ pub use plan::{Buffers, Cache, Check, Engine, PipePlan, Precision, SocketOptions
 pub use point::{Books, End, Point, Trial};
 pub use schedule::{Next, Schedule};
 pub use sizes::{LARGEST, Sequence, Sizes, SizesError};
+pub use verdict::{
+    Dip, Exchanges, Fit, Knee, Latencies, OneWay, Peak, PipeCause, PipeVerdict, PipeWarning, SizeVerdict, Turn, judge,
+};

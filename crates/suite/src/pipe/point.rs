@@ -59,11 +59,6 @@ impl Point {
     pub fn one_way_seconds(&self, pattern: Pattern) -> Vec<f64> {
         self.trials.iter().map(|trial| trial.one_way_seconds(pattern)).collect()
     }
-
-    /// Bits that `pairs` pairs move in the one-way time of a message.
-    pub fn bits_at_once(&self, pattern: Pattern, pairs: u32) -> f64 {
-        self.size.bits() * pattern.messages_at_once() * f64::from(pairs)
-    }
 }
 
 /// What became of the messages of a size, warm-up and all trials, both directions and all pairs together.
@@ -113,9 +108,9 @@ mod tests {
             [(Pattern::PingPong, 10e-6, 8e3), (Pattern::Streaming, 20e-6, 8e3), (Pattern::Bidirectional, 20e-6, 16e3)];
         for (pattern, seconds, bits) in table {
             assert!((point.one_way_seconds(pattern)[0] - seconds).abs() < 1e-15, "{pattern}");
-            assert!((point.bits_at_once(pattern, 1) - bits).abs() < 1e-9, "{pattern}");
+            assert!((pattern.bits_at_once(point.size, 1) - bits).abs() < 1e-9, "{pattern}");
         }
-        assert!((point.bits_at_once(Pattern::PingPong, 4) - 32e3).abs() < 1e-9);
+        assert!((Pattern::PingPong.bits_at_once(point.size, 4) - 32e3).abs() < 1e-9);
     }
 
     #[test]

@@ -47,14 +47,22 @@ impl Schedule {
     /// What follows on `points`. `pilot_seconds` is the one-way time that a few exchanges of the first size showed before
     /// anything was measured (`NetPIPE` 3: a hundred).
     pub fn next(&self, points: &[Point], pilot_seconds: f64) -> Next {
-        let too_slow = self.too_slow(points);
-        let missing = self.sizes.iter().filter(|size| points.iter().all(|point| point.size != **size));
-        let (left_out, wanted): (Vec<_>, Vec<_>) =
-            missing.partition(|size| too_slow.is_some_and(|slow| **size >= slow));
-        match wanted.first() {
-            Some(&&size) => Next::Measure { size, repetitions: self.repetitions(size, points, pilot_seconds) },
-            None => Next::Done { left_out: left_out.len() },
+        match self.missing(points, false).next() {
+            Some(size) => Next::Measure { size, repetitions: self.repetitions(size, points, pilot_seconds) },
+            None => Next::Done { left_out: self.left_out(points) },
         }
+    }
+
+    /// Sizes beyond one that took as long as the plan's limit: they are never measured.
+    pub fn left_out(&self, points: &[Point]) -> usize {
+        self.missing(points, true).count()
+    }
+
+    /// Sizes without a point: those that are too slow, or those that are not.
+    fn missing(&self, points: &[Point], slow: bool) -> impl Iterator<Item = Bytes> {
+        let limit = self.too_slow(points);
+        let missing = self.sizes.iter().copied().filter(|size| points.iter().all(|point| point.size != *size));
+        missing.filter(move |size| limit.is_some_and(|limit| *size >= limit) == slow)
     }
 
     /// The smallest size that reached the plan's limit.

@@ -161,6 +161,11 @@ impl Sizes {
         }
     }
 
+    /// Whether neighbours of the sizes are measured too.
+    pub fn is_perturbed(&self) -> bool {
+        matches!(self, Self::Netpipe(sequence) if sequence.perturbation > Bytes::ZERO)
+    }
+
     /// The same with another perturbation, where there is one at all.
     pub fn perturbed(self, perturbation: Bytes) -> Result<Self, SizesError> {
         match self {

@@ -37,6 +37,7 @@ pub use warning::{
 
 use crate::record::CellRecord;
 use cells::Cells;
+pub(crate) use warning::count;
 
 /// The level of every interval in a verdict.
 const LEVEL: Level = Level::P95;

@@ -152,7 +152,7 @@ fn time(nanoseconds: u64) -> String {
 }
 
 /// `1 cell`, `2 cells`.
-fn count(number: impl Into<u64>, one: &str) -> String {
+pub(crate) fn count(number: impl Into<u64>, one: &str) -> String {
     match number.into() {
         1 => format!("1 {one}"),
         number => format!("{number} {one}s"),

@@ -1,0 +1,70 @@
+//! A fixed time and a rate: t(n) = t0 + n/r, fitted where messages are large.
+
+use btu_stats::{Estimate, Line};
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::LEVEL;
+use super::size::{SizeVerdict, inverse};
+use crate::pipe::PipePlan;
+
+/// What t0 + n/r says about the larger half of the sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// The smallest size that counts in it.
+    #[serde(rename = "from_bytes")]
+    pub from: Bytes,
+    /// t0: what a message takes however small it is, in seconds. It may differ from the latency, which small messages have,
+    /// and below zero it is no time at all.
+    pub fixed_seconds: Estimate,
+    /// 1/r: what a byte more takes, in seconds.
+    pub per_byte_seconds: Estimate,
+    /// r: the rate that large messages approach. Absent where a byte more takes no time.
+    pub rate_bits_per_second: Option<Estimate>,
+    /// The largest distance of a median time from t0 + n/r, as a share of the time.
+    pub worst_share: f64,
+    /// Where fixed time and bytes weigh the same. Absent where one of them is not positive.
+    pub knee: Option<Knee>,
+}
+
+/// Where the fixed time gives way to the rate (Hockney's n-half).
+///
+/// The saturation point of the 1996 paper is "the knee" of the saturation graph, drawn by hand; here it is where the
+/// message's time is twice t0 and the slope of ln t over ln n one half, which is where the hand put it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// The size at which half the rate is reached: t0 r, in bytes.
+    pub half_bytes: Estimate,
+    /// The size at which nine tenths of the rate are reached: 9 t0 r, in bytes.
+    pub ninety_bytes: Estimate,
+    /// The time of a message at the first of the two, 2 t0, in seconds.
+    pub seconds: f64,
+}
+
+/// The line through the median times of the larger half of the sizes.
+pub(in crate::pipe) fn line(sizes: &[SizeVerdict]) -> Option<(Bytes, Line)> {
+    let large = &sizes[sizes.len() / 2..];
+    let points: Vec<(f64, f64)> =
+        large.iter().map(|size| (size.size.count() as f64, size.one_way.median_seconds.value)).collect();
+    Some((large.first()?.size, Line::relative(&points)?))
+}
+
+/// The fit; `None` below five sizes.
+pub(super) fn of(plan: &PipePlan, sizes: &[SizeVerdict]) -> Option<Fit> {
+    let (from, line) = line(sizes)?;
+    let per_byte = line.slope(LEVEL);
+    let bits = plan.pattern.bits_at_once(Bytes::new(1), plan.pairs);
+    Some(Fit {
+        from,
+        fixed_seconds: line.intercept(LEVEL),
+        per_byte_seconds: per_byte,
+        rate_bits_per_second: (per_byte.value > 0.0).then(|| inverse(per_byte, bits)),
+        worst_share: line.worst,
+        knee: knee(&line),
+    })
+}
+
+fn knee(line: &Line) -> Option<Knee> {
+    let half = line.doubling(LEVEL).filter(|half| half.value > 0.0)?;
+    Some(Knee { half_bytes: half, ninety_bytes: half.scaled(9.0), seconds: 2.0 * line.intercept })
+}

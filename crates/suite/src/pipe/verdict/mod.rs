@@ -1,0 +1,84 @@
+//! What the points of a signature amount to.
+//!
+//! [`judge`] is a pure function of the plan and the points, so a verdict can be made again at any time from what is
+//! stored. Its serialised form is what `--json` prints: every field name carries its unit, `null` means "cannot be told
+//! from these points". Rates are plain bits per second. Intervals are at 95 %.
+
+mod doubt;
+mod fit;
+mod latency;
+mod shape;
+mod size;
+#[cfg(test)]
+pub(in crate::pipe) mod tests;
+
+use btu_stats::Level;
+use serde::{Deserialize, Serialize};
+
+pub use doubt::{PipeCause, PipeWarning};
+pub use fit::{Fit, Knee};
+pub use latency::Latencies;
+pub use shape::{Dip, Peak, Turn};
+pub use size::{Exchanges, OneWay, SizeVerdict};
+
+use super::{Books, Kind, Pattern, PipePlan, Point};
+
+/// The level of every interval in a verdict.
+pub(super) const LEVEL: Level = Level::P95;
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PipeVerdict {
+    /// Version of this form; a reader of an older one may miss fields, never misread them.
+    pub version: u32,
+    /// The level of every interval: 0.95.
+    pub level: Level,
+    /// How bytes were moved.
+    pub kind: Kind,
+    /// Who sent when.
+    pub pattern: Pattern,
+    /// Pairs that did this together.
+    pub pairs: u32,
+    /// Every size that was measured, rising.
+    pub sizes: Vec<SizeVerdict>,
+    /// What the smallest messages take; absent unless messages were answered.
+    pub latency: Option<Latencies>,
+    /// The highest throughput.
+    pub maximum: Option<Peak>,
+    /// A fixed time and a rate that explain the large sizes, and where the one gives way to the other.
+    pub fit: Option<Fit>,
+    /// Where a larger message took less time than a smaller one. The signature is then no function of time; 1996's
+    /// were not either, and it is repeatable.
+    pub turns: Vec<Turn>,
+    /// Where throughput fell and came back.
+    pub dips: Vec<Dip>,
+    /// What became of all messages.
+    pub books: Books,
+    /// Reasons to doubt.
+    pub warnings: Vec<PipeWarning>,
+}
+
+/// The verdict over what was measured so far.
+pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
+    let mut sizes: Vec<SizeVerdict> = points.iter().filter_map(|point| size::of(plan, point)).collect();
+    sizes.sort_by_key(|size| size.size);
+    let books = points.iter().fold(Books::default(), |all, point| all.and(point.books));
+    let (turns, dips) = (shape::turns(&sizes), shape::dips(&sizes));
+    let fit = fit::of(plan, &sizes);
+    let warnings = doubt::all(plan, points, &sizes, &dips, fit.as_ref());
+    PipeVerdict {
+        version: 1,
+        level: LEVEL,
+        kind: plan.kind,
+        pattern: plan.pattern,
+        pairs: plan.pairs,
+        latency: latency::of(plan, points),
+        maximum: shape::peak(plan, &sizes),
+        fit,
+        turns,
+        dips,
+        books,
+        warnings,
+        sizes,
+    }
+}

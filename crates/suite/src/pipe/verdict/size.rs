@@ -1,0 +1,104 @@
+//! One size: its times and its throughput.
+
+use btu_stats::{Estimate, Histogram, Interval, mean_interval, quantile};
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::LEVEL;
+use crate::pipe::{PipePlan, Point};
+
+/// A size with its times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeVerdict {
+    /// The message's size.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// How many trials there are.
+    pub trials: usize,
+    /// Repetitions of all trials together.
+    pub repetitions: u64,
+    /// Times of a message one way, over the trials.
+    pub one_way: OneWay,
+    /// Bits over the median time; all pairs, both directions where messages go both ways at once.
+    pub throughput_bits_per_second: Estimate,
+    /// Times of single exchanges, where they were taken.
+    pub exchanges: Option<Exchanges>,
+}
+
+/// One-way times in seconds, each trial counting as one value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OneWay {
+    /// The least: what the machine can do (`NetPIPE` up to version 3 reports this one).
+    pub least_seconds: f64,
+    /// The quartile below the median.
+    pub lower_quartile_seconds: Estimate,
+    /// The median: what a user gets.
+    pub median_seconds: Estimate,
+    /// The quartile above the median.
+    pub upper_quartile_seconds: Estimate,
+    /// The mean (`NetPIPE` 5 reports this one).
+    pub mean_seconds: Estimate,
+    /// The most.
+    pub most_seconds: f64,
+}
+
+/// Times of single exchanges (ping-pong: round trips) in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Exchanges {
+    /// How many were timed.
+    pub count: u64,
+    /// Half of them took no longer.
+    pub p50_seconds: f64,
+    /// 90 of 100 took no longer.
+    pub p90_seconds: f64,
+    /// 99 of 100 took no longer.
+    pub p99_seconds: f64,
+    /// 999 of 1000 took no longer.
+    pub p999_seconds: f64,
+    /// The longest.
+    pub most_seconds: f64,
+}
+
+/// The size's verdict; `None` without a trial that took any time.
+pub(super) fn of(plan: &PipePlan, point: &Point) -> Option<SizeVerdict> {
+    let times: Vec<f64> = point.one_way_seconds(plan.pattern).into_iter().filter(|seconds| *seconds > 0.0).collect();
+    let part = |share| quantile(&times, share, LEVEL);
+    let median = part(0.5)?;
+    let bits = plan.pattern.bits_at_once(point.size, plan.pairs);
+    Some(SizeVerdict {
+        size: point.size,
+        trials: times.len(),
+        repetitions: point.trials.iter().fold(0, |sum, trial| sum.saturating_add(trial.repetitions)),
+        one_way: OneWay {
+            least_seconds: part(0.0)?.value,
+            lower_quartile_seconds: part(0.25)?,
+            median_seconds: median,
+            upper_quartile_seconds: part(0.75)?,
+            mean_seconds: mean_interval(&times, LEVEL).unwrap_or(median),
+            most_seconds: part(1.0)?.value,
+        },
+        throughput_bits_per_second: inverse(median, bits),
+        exchanges: point.each.as_ref().and_then(exchanges),
+    })
+}
+
+/// `amount` over a positive estimate.
+pub(super) fn inverse(of: Estimate, amount: f64) -> Estimate {
+    let interval = of.interval.map(|ends| Interval { low: amount / ends.high, high: amount / ends.low });
+    Estimate {
+        value: amount / of.value,
+        interval: interval.filter(|ends| ends.high.is_finite() && ends.high >= ends.low),
+    }
+}
+
+fn exchanges(each: &Histogram) -> Option<Exchanges> {
+    let seconds = |share| each.quantile(share).map(|nanoseconds| nanoseconds as f64 * 1e-9);
+    Some(Exchanges {
+        count: each.count(),
+        p50_seconds: seconds(0.5)?,
+        p90_seconds: seconds(0.9)?,
+        p99_seconds: seconds(0.99)?,
+        p999_seconds: seconds(0.999)?,
+        most_seconds: each.max()? as f64 * 1e-9,
+    })
+}
