@@ -7,7 +7,6 @@ use btu_control::coordinator::{self, CoordinatorError, Settings};
 use btu_store::{NewRun, RunLock, Store};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
-use btu_units::Span;
 
 use crate::cli::{Common, Rate};
 use crate::exit::Refusal;
@@ -90,7 +89,7 @@ fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock>
     Ok(store.create_run(&NewRun {
         suite: "btu",
         profile: &plan.profile.name,
-        network: &network_name(&plan.network),
+        network: &plan.network.to_string(),
         label: rate.label.as_deref(),
         tags: &[],
         created: &wall_clock(),
@@ -106,21 +105,6 @@ fn resume(store: &Store, run: &str) -> anyhow::Result<RunLock> {
     let lock = store.lock(store.find(run)?)?;
     store.reopen(&lock)?;
     Ok(lock)
-}
-
-/// The network as users write it.
-pub(crate) fn network_name(network: &Network) -> String {
-    match network {
-        Network::Veth => "veth".to_owned(),
-        Network::Path(path) => {
-            let rate = path.rate.to_string();
-            let delay = (path.delay > Span::ZERO).then(|| format!("delay {}", path.delay));
-            let shares = [("loss", path.loss), ("duplicates", path.duplicate), ("reordered", path.reorder)];
-            let shares = shares.into_iter().filter(|(_, share)| *share > 0.0);
-            let shares = shares.map(|(what, share)| format!("{what} {} %", share * 100.0));
-            std::iter::once(rate).chain(delay).chain(shares).collect::<Vec<_>>().join(", ")
-        }
-    }
 }
 
 fn measure(store: &Store, lock: &RunLock, settings: &Settings, quiet: bool) -> anyhow::Result<()> {

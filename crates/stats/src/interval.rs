@@ -112,6 +112,18 @@ pub fn student_quantile(level: Level, degrees: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, degrees).ok().map(|student| student.inverse_cdf(level.upper_tail()))
 }
 
+/// The two-sided p value of Student's t: the chance that chance alone takes it at least as far from zero as `t`. `None`
+/// below one degree of freedom.
+pub fn student_p(t: f64, degrees: f64) -> Option<f64> {
+    if t.is_nan() || degrees.is_nan() || degrees < 1.0 {
+        return None;
+    }
+    if t.is_infinite() {
+        return Some(0.0);
+    }
+    StudentsT::new(0.0, 1.0, degrees.min(AS_GOOD_AS_NORMAL)).ok().map(|student| 2.0 * student.sf(t.abs()))
+}
+
 /// The two-sided quantile of the normal distribution: 1.96 for 95 %.
 pub fn normal_quantile(level: Level) -> f64 {
     Normal::standard().inverse_cdf(level.upper_tail())
@@ -163,6 +175,19 @@ mod tests {
         assert!(two > between && between > three);
         assert_eq!(student_quantile(Level::P95, 0.5), None);
         assert_eq!(student_quantile(Level::P95, f64::NAN), None);
+    }
+
+    #[test]
+    fn p_values_belong_to_the_quantiles() {
+        for degrees in [1.0, 2.5, 4.0, 30.0, 1e9] {
+            for level in [Level::P95, Level::P99] {
+                let p = student_p(-student_quantile(level, degrees).unwrap(), degrees).unwrap();
+                assert!((p - (1.0 - level.share())).abs() < 1e-4, "{degrees} {level:?}: {p}");
+            }
+        }
+        assert_eq!(student_p(0.0, 3.0), Some(1.0));
+        assert_eq!(student_p(f64::INFINITY, 3.0), Some(0.0));
+        assert_eq!((student_p(f64::NAN, 3.0), student_p(1.0, 0.0)), (None, None));
     }
 
     #[test]

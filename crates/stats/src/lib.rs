@@ -30,7 +30,9 @@ pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
 pub use change_point::{ChangePoint, ChangeRule, change_points};
 pub use histogram::Histogram;
 pub use holm::holm;
-pub use interval::{Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_quantile};
+pub use interval::{
+    Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_p, student_quantile,
+};
 pub use line::Line;
 pub use log_sample::{LogSample, contrast, geometric_interval, mean_ratio};
 pub use mann_whitney::{MannWhitney, mann_whitney};

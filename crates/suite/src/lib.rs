@@ -4,6 +4,7 @@
 pub mod activity;
 pub mod books;
 pub mod cell;
+pub mod compare;
 pub mod history;
 pub mod network;
 pub mod pipe;

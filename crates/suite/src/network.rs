@@ -71,6 +71,20 @@ pub struct Path {
     pub reorder: f64,
 }
 
+/// As users write it, and what is done to frames beside it.
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Path(path) = self else { return f.write_str("veth") };
+        write!(f, "{}", path.rate)?;
+        if path.delay > Span::ZERO {
+            write!(f, ", delay {}", path.delay)?;
+        }
+        let shares = [("loss", path.loss), ("duplicates", path.duplicate), ("reordered", path.reorder)];
+        let mut shares = shares.into_iter().filter(|(_, share)| *share > 0.0);
+        shares.try_for_each(|(what, share)| write!(f, ", {what} {} %", share * 100.0))
+    }
+}
+
 /// What a black box does to every incoming IP packet (the paper's DL and DR).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Impairment {

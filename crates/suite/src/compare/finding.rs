@@ -1,0 +1,107 @@
+//! From a ratio to a word.
+
+use std::fmt;
+
+use btu_stats::{Estimate, Level};
+use serde::{Deserialize, Serialize};
+
+/// What a comparison found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// Faster than the base, beyond chance and by an effect that matters.
+    Faster,
+    /// Slower than the base, beyond chance and by an effect that matters.
+    Slower,
+    /// Whatever difference there is, it is smaller than what matters.
+    NoDifferenceSeen,
+    /// The interval has room for a difference that matters and for none.
+    CannotTell,
+}
+
+impl Finding {
+    /// The finding in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::NoDifferenceSeen => "no difference seen",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+
+    /// What it would be with base and other exchanged.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Faster => Self::Slower,
+            Self::Slower => Self::Faster,
+            same => same,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The smallest effect that matters, as a share: 0.01 means that ratios from 1/1.01 to 1.01 are as good as 1. In
+/// logarithms it is the same both ways, so that a comparison can be turned round.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Matter(f64);
+
+impl Matter {
+    /// One per cent: less than that is seldom felt, and less than most machines repeat.
+    pub const DEFAULT: Self = Self(0.01);
+
+    /// `share` as the smallest effect that matters; `None` unless it is at least 0 and below 1.
+    pub fn new(share: f64) -> Option<Self> {
+        (0.0..1.0).contains(&share).then_some(Self(share))
+    }
+
+    /// As a share of 1.
+    pub const fn share(self) -> f64 {
+        self.0
+    }
+
+    /// Whether `ratio` is farther from 1 than what matters.
+    fn is_passed_by(self, ratio: f64) -> bool {
+        ratio >= self.high() || ratio <= self.low()
+    }
+
+    fn low(self) -> f64 {
+        1.0 / (1.0 + self.0)
+    }
+
+    fn high(self) -> f64 {
+        1.0 + self.0
+    }
+}
+
+impl TryFrom<f64> for Matter {
+    type Error = String;
+    fn try_from(share: f64) -> Result<Self, String> {
+        Self::new(share).ok_or_else(|| format!("{share} is not an effect: give a share from 0 to below 1"))
+    }
+}
+
+impl From<Matter> for f64 {
+    fn from(matter: Matter) -> Self {
+        matter.0
+    }
+}
+
+/// The rule. `p` is adjusted for the number of comparisons, the interval is of this one by itself.
+pub(super) fn find(ratio: &Estimate, p: Option<f64>, level: Level, matter: Matter) -> Finding {
+    let seen = p.is_some_and(|p| p < 1.0 - level.share());
+    if seen && matter.is_passed_by(ratio.value) {
+        return if ratio.value > 1.0 { Finding::Faster } else { Finding::Slower };
+    }
+    match ratio.interval {
+        Some(ends) if ends.low >= matter.low() && ends.high <= matter.high() => Finding::NoDifferenceSeen,
+        _ => Finding::CannotTell,
+    }
+}

@@ -1,0 +1,148 @@
+//! What two plans have to share before their results may be held side by side.
+
+use std::fmt;
+
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::cell::{Component, Row};
+use crate::plan::Plan;
+
+/// Something that a plan decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aspect {
+    /// What the plan's words mean.
+    Version,
+    /// The network.
+    Network,
+    /// Which components.
+    Components,
+    /// Which message sizes.
+    Messages,
+    /// Which loads.
+    Loads,
+    /// How much is moved.
+    Volume,
+    /// The sockets' windows.
+    Window,
+    /// How long and how often.
+    Profile,
+    /// What the disk and transfer activities work with.
+    Files,
+}
+
+impl Aspect {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 9] = [
+        Self::Version,
+        Self::Network,
+        Self::Components,
+        Self::Messages,
+        Self::Loads,
+        Self::Volume,
+        Self::Window,
+        Self::Profile,
+        Self::Files,
+    ];
+
+    /// The aspect's name as users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Network => "network",
+            Self::Components => "components",
+            Self::Messages => "messages",
+            Self::Loads => "loads",
+            Self::Volume => "volume",
+            Self::Window => "window",
+            Self::Profile => "profile",
+            Self::Files => "files",
+        }
+    }
+}
+
+impl fmt::Display for Aspect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Something that two plans decide differently.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanDifference {
+    /// What.
+    pub aspect: Aspect,
+    /// The base's decision.
+    pub base: String,
+    /// The other's.
+    pub other: String,
+}
+
+impl fmt::Display for PlanDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} against {}", self.aspect, self.base, self.other)
+    }
+}
+
+/// Everything that two plans decide differently, the seed left out.
+pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
+    let differs = |aspect: Aspect| {
+        let [exactly_base, exactly_other] = [base, other].map(|plan| exactly(plan, aspect));
+        let [base, other] = [base, other].map(|plan| in_words(plan, aspect));
+        // Words are rounded; where they hide the difference, the figures themselves are shown.
+        let (base, other) = if base == other { (exactly_base.clone(), exactly_other.clone()) } else { (base, other) };
+        (exactly_base != exactly_other).then_some(PlanDifference { aspect, base, other })
+    };
+    Aspect::ALL.into_iter().filter_map(differs).collect()
+}
+
+/// Whether `row` asks the same of both plans: the paced stream does not where the plans offer different loads, as they
+/// do on networks of different rates.
+pub fn asks_the_same(base: &Plan, other: &Plan, row: Row) -> bool {
+    let paced = matches!(row, Row::Network { component: Component::Udp, .. });
+    !paced || base.udp_offered == other.udp_offered
+}
+
+/// What `plan` decides of `aspect`, to the last digit.
+fn exactly(plan: &Plan, aspect: Aspect) -> String {
+    let value = match aspect {
+        Aspect::Version => json!(plan.version),
+        Aspect::Network => json!(plan.network),
+        Aspect::Components => json!(plan.components),
+        Aspect::Messages => json!(plan.messages),
+        Aspect::Loads => json!(plan.loads),
+        Aspect::Volume => json!(plan.volume),
+        Aspect::Window => json!(plan.window),
+        Aspect::Profile => json!(plan.profile),
+        Aspect::Files => json!([json!(plan.disk_file), json!(plan.ftp_server)]),
+    };
+    value.to_string()
+}
+
+/// The same as people say it.
+fn in_words(plan: &Plan, aspect: Aspect) -> String {
+    match aspect {
+        Aspect::Version => plan.version.to_string(),
+        Aspect::Network => plan.network.to_string(),
+        Aspect::Components => list(plan.components.iter().map(|component| component.name())),
+        Aspect::Messages => list(plan.messages.iter().map(|size| size.count())),
+        Aspect::Loads => list(plan.loads.iter().map(|load| load.name())),
+        Aspect::Volume => size(plan.volume, "calibrated"),
+        Aspect::Window => size(plan.window, "the system's choice"),
+        Aspect::Profile => plan.profile.name.clone(),
+        Aspect::Files => {
+            format!("{} on disk, {}", plan.disk_file, plan.ftp_server.as_deref().unwrap_or("embedded FTP server"))
+        }
+    }
+}
+
+fn size(size: Option<Bytes>, otherwise: &str) -> String {
+    size.map_or_else(|| otherwise.to_owned(), |size| size.to_string())
+}
+
+fn list<T: ToString>(names: impl Iterator<Item = T>) -> String {
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(" ") }
+}

@@ -1,0 +1,60 @@
+//! Runs in logarithms, found by row and block.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::side::{Group, Run};
+use crate::cell::Row;
+
+/// The logarithms of a run's speeds. Ordered, so that sums do not depend on the order of the cells.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Logs {
+    rows: BTreeMap<Row, BTreeMap<u32, f64>>,
+}
+
+impl Logs {
+    pub(super) fn of_group(group: &Group) -> Vec<Self> {
+        group.runs.iter().map(Self::of).collect()
+    }
+
+    fn of(run: &Run) -> Self {
+        let mut rows: BTreeMap<Row, BTreeMap<u32, f64>> = BTreeMap::new();
+        for reading in run.readings.iter().filter(|reading| reading.counts()) {
+            rows.entry(reading.row).or_default().insert(reading.block, reading.per_second.ln());
+        }
+        Self { rows }
+    }
+
+    /// How often `row` was measured.
+    pub(super) fn repetitions(&self, row: Row) -> usize {
+        self.rows.get(&row).map_or(0, BTreeMap::len)
+    }
+
+    /// The mean over `rows` of each row's mean over its blocks; `None` unless every row is there.
+    pub(super) fn mean(&self, rows: &[Row]) -> Option<f64> {
+        let means: Option<Vec<f64>> = rows.iter().map(|row| mean(self.rows.get(row)?.values().copied())).collect();
+        mean(means?.into_iter())
+    }
+
+    /// The mean over `rows` within each block that holds all of them.
+    pub(super) fn blocks(&self, rows: &[Row]) -> Vec<f64> {
+        let blocks: BTreeSet<u32> =
+            rows.iter().filter_map(|row| self.rows.get(row)).flat_map(|blocks| blocks.keys().copied()).collect();
+        let block = |block: u32| {
+            let all: Option<Vec<f64>> = rows.iter().map(|row| self.rows.get(row)?.get(&block).copied()).collect();
+            mean(all?.into_iter())
+        };
+        blocks.into_iter().filter_map(block).collect()
+    }
+}
+
+/// The rows that every run of both sides has, and those that only some have.
+pub(super) fn common_rows(base: &[Logs], other: &[Logs]) -> (Vec<Row>, Vec<Row>) {
+    let runs = || base.iter().chain(other);
+    let all: BTreeSet<Row> = runs().flat_map(|run| run.rows.keys().copied()).collect();
+    all.into_iter().partition(|row| runs().all(|run| run.rows.contains_key(row)))
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len();
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
+}

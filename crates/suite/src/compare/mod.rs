@@ -1,0 +1,307 @@
+//! Runs beside runs: how much faster or slower, how sure that is, and when nothing can be said.
+//!
+//! [`compare`] is a pure function of readings. The ratios are of speeds, other over base: above 1 is faster. Every mean
+//! is geometric, so that the comparison turned round gives the reciprocal.
+//!
+//! # What varies
+//!
+//! A cell's repetitions lie in blocks, blocks in runs, and the machine drifts from run to run as well. The interval has
+//! to come from the highest level that varies (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM
+//! 2013), so the unit is, in this order of preference ([`Basis`]):
+//!
+//! 1. **The run**, when the sides have at least two degrees of freedom between runs (two runs each, or three of one).
+//! 2. **Earlier runs** of the same plan on the same machine, when the sides have too few: their spread from run to run.
+//! 3. **The block**, when there is nothing else. Two runs are then taken to differ as two blocks of one run do: the
+//!    spread of blocks enters once undivided, for the drift between the runs, and once divided by the number of blocks,
+//!    for the error of the run's mean. For noise of equal power in every octave (flicker) that is what adjacent runs
+//!    do, whatever their length (its Allan variance does not depend on the averaging time: Allan 1966); for white noise it is
+//!    careful; for a machine that is a different one in every run it is too narrow, and only further runs can tell.
+//!
+//! # Verdicts
+//!
+//! A [`Finding`] is *faster* or *slower* when the interval excludes 1 (for cells: when Holm's adjusted p value is below
+//! 1 minus the level) and the ratio is beyond the smallest effect that matters; *no difference seen* when the whole
+//! interval lies within that effect; else *cannot tell*.
+
+mod finding;
+mod guard;
+mod logs;
+mod side;
+mod spread;
+#[cfg(test)]
+mod tests;
+
+use btu_stats::{Estimate, Level, holm};
+use serde::{Deserialize, Serialize};
+
+pub use finding::{Finding, Matter};
+pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
+pub use side::{Group, Reading, Run};
+
+use crate::cell::{Load, Row};
+use logs::Logs;
+use spread::{Difference, Measured};
+
+/// What shall be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question<'a> {
+    /// What the others are measured against.
+    pub base: &'a Group,
+    /// The others.
+    pub others: &'a [Group],
+    /// Earlier runs, each group of one plan on one machine; their means may differ between groups, their spread is shared.
+    pub history: &'a [Group],
+    /// The level of every interval, and 1 minus the share of false verdicts.
+    pub level: Level,
+    /// The smallest effect that matters.
+    pub matter: Matter,
+}
+
+/// The answer; its serialised form is the result that `--json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Version of this form; a reader of an older one may miss fields, never misread them.
+    pub version: u32,
+    /// The level of every interval: 0.95.
+    pub level: Level,
+    /// The smallest effect that matters: 0.01 is one per cent.
+    pub matter: Matter,
+    /// What the others are measured against.
+    pub base: Side,
+    /// Each of the others beside the base.
+    pub others: Vec<Beside>,
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    /// As the user named it.
+    pub name: String,
+    /// The runs it is made of.
+    pub runs: Vec<String>,
+    /// The network they were made on.
+    pub network: String,
+}
+
+/// One side beside the base.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The side.
+    pub side: Side,
+    /// Over many cells; absent when both sides have no cell in common.
+    pub overall: Option<Overall>,
+    /// Cell by cell, in the order of the table of rates.
+    pub cells: Vec<CellBeside>,
+    /// Rows that only one of both has, or that not every run of a side has.
+    pub left_out: Vec<Row>,
+    /// What differs between the plans, where that was allowed.
+    pub plan_differences: Vec<PlanDifference>,
+    /// What differs between the machines, a sentence each: it may explain a difference.
+    pub environment_differences: Vec<String>,
+}
+
+/// What the overall ratio is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// The rows of the BTU rating: rated components under the host loads. The ratio is that of both ratings.
+    Rating,
+    /// The rated components alone, when no loaded row is common.
+    Idle,
+    /// Every common row, when no rated one is.
+    Further,
+}
+
+/// The ratio over many cells, each with the same weight.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overall {
+    /// Over which cells.
+    pub over: Over,
+    /// How many these are.
+    pub rows: usize,
+    /// Geometric mean of the base over these cells, in b/s; absent for [`Over::Further`], whose cells have several units.
+    pub base_bits_per_second: Option<f64>,
+    /// The same of the other side.
+    pub other_bits_per_second: Option<f64>,
+    /// Other over base: above 1 is faster.
+    pub ratio: Estimate,
+    /// Student's two-sided p value.
+    pub p: Option<f64>,
+    /// The same, made larger by Holm's rule for the number of sides that are compared with the base.
+    pub adjusted_p: Option<f64>,
+    /// What that amounts to.
+    pub finding: Finding,
+    /// Where the interval comes from.
+    pub basis: Basis,
+    /// Its degrees of freedom.
+    pub degrees_of_freedom: Option<f64>,
+    /// Runs of earlier days that the spread was learned from; empty unless the basis is [`Basis::EarlierRuns`].
+    pub learned_from: Vec<String>,
+}
+
+/// Where an interval comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The spread between the runs of the sides.
+    Runs,
+    /// The spread between earlier runs of the same plan on the same machine.
+    EarlierRuns,
+    /// The spread between the blocks of each run, taken as large as the drift between runs.
+    Blocks,
+    /// Nothing was repeated: there is no interval.
+    Nothing,
+}
+
+/// One cell of both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellBeside {
+    /// Which.
+    pub row: Row,
+    /// What its speeds count.
+    pub unit: Unit,
+    /// Geometric mean of the base.
+    pub base_per_second: f64,
+    /// Geometric mean of the other side.
+    pub other_per_second: f64,
+    /// Repetitions of base and other.
+    pub repetitions: [usize; 2],
+    /// Other over base: above 1 is faster. The interval is of this cell by itself.
+    pub ratio: Estimate,
+    /// Student's two-sided p value.
+    pub p: Option<f64>,
+    /// The same, made larger by Holm's rule for the number of cells of all sides.
+    pub adjusted_p: Option<f64>,
+    /// What that amounts to among so many cells.
+    pub finding: Finding,
+    /// Where the interval comes from.
+    pub basis: Basis,
+}
+
+/// What a speed counts per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Payload bits at the receiver.
+    Bits,
+    /// Requests of one waiting user: one over the median round trip.
+    Requests,
+    /// Units of work of a host activity: rounds, bytes.
+    Work,
+}
+
+impl Comparison {
+    /// The version of the form that this program writes.
+    pub const VERSION: u32 = 1;
+}
+
+/// Compares.
+pub fn compare(question: &Question<'_>) -> Comparison {
+    let base = Logs::of_group(question.base);
+    let history: Vec<Vec<Logs>> = question.history.iter().map(Logs::of_group).collect();
+    let mut others: Vec<Beside> =
+        question.others.iter().map(|other| beside(question, &base, other, &history)).collect();
+    correct(&mut others, question);
+    Comparison {
+        version: Comparison::VERSION,
+        level: question.level,
+        matter: question.matter,
+        base: question.base.side(),
+        others,
+    }
+}
+
+/// One side beside the base; the findings wait for the correction.
+fn beside(question: &Question<'_>, base: &[Logs], other: &Group, history: &[Vec<Logs>]) -> Beside {
+    let logs = Logs::of_group(other);
+    let (common, left_out) = logs::common_rows(base, &logs);
+    let difference = |rows: &[Row]| {
+        let [base, other] = [base, &logs].map(|side| Measured::of(side, rows));
+        spread::difference(&base?, &other?, &spread::between_runs(history, rows), question.level)
+    };
+    let overall = rows_of_overall(&common).and_then(|(over, rows)| {
+        let found = difference(&rows)?;
+        let learned_from = if found.basis == Basis::EarlierRuns { names(question.history) } else { Vec::new() };
+        Some(overall(over, rows.len(), found, learned_from))
+    });
+    let cells = common.iter().filter_map(|&row| {
+        let repetitions = [base, &logs].map(|side| side.iter().map(|run| run.repetitions(row)).sum());
+        Some(cell(row, repetitions, difference(&[row])?))
+    });
+    Beside {
+        side: other.side(),
+        overall,
+        cells: cells.collect(),
+        left_out,
+        plan_differences: Vec::new(),
+        environment_differences: Vec::new(),
+    }
+}
+
+fn names(groups: &[Group]) -> Vec<String> {
+    groups.iter().flat_map(|group| group.runs.iter().map(|run| run.name.clone())).collect()
+}
+
+/// The rows of the rating where there are any, else the best of what there is.
+fn rows_of_overall(common: &[Row]) -> Option<(Over, Vec<Row>)> {
+    let rated = |loaded: bool| -> Vec<Row> {
+        let fits = |row: &&Row| matches!(row, Row::Network { component, load, .. } if component.is_rated() && (*load != Load::Idle) == loaded);
+        common.iter().filter(fits).copied().collect()
+    };
+    let choices = [(Over::Rating, rated(true)), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
+    choices.into_iter().find(|(_, rows)| !rows.is_empty())
+}
+
+fn overall(over: Over, rows: usize, found: Difference, learned_from: Vec<String>) -> Overall {
+    let rate = |mean: f64| (over != Over::Further).then(|| mean.exp());
+    Overall {
+        over,
+        rows,
+        base_bits_per_second: rate(found.base),
+        other_bits_per_second: rate(found.other),
+        ratio: found.ratio,
+        p: found.p,
+        adjusted_p: None,
+        finding: Finding::CannotTell,
+        basis: found.basis,
+        degrees_of_freedom: found.degrees,
+        learned_from,
+    }
+}
+
+fn cell(row: Row, repetitions: [usize; 2], found: Difference) -> CellBeside {
+    CellBeside {
+        row,
+        unit: side::unit(row),
+        base_per_second: found.base.exp(),
+        other_per_second: found.other.exp(),
+        repetitions,
+        ratio: found.ratio,
+        p: found.p,
+        adjusted_p: None,
+        finding: Finding::CannotTell,
+        basis: found.basis,
+    }
+}
+
+/// Holm's correction: once over the overall ratios, once over all cells of all sides.
+fn correct(others: &mut [Beside], question: &Question<'_>) {
+    let find = |ratio: &Estimate, p: Option<f64>| finding::find(ratio, p, question.level, question.matter);
+    let overalls: Vec<&mut Overall> = others.iter_mut().filter_map(|other| other.overall.as_mut()).collect();
+    let adjusted = adjust(overalls.iter().map(|overall| overall.p));
+    for (overall, p) in overalls.into_iter().zip(adjusted) {
+        (overall.adjusted_p, overall.finding) = (p, find(&overall.ratio, p));
+    }
+    let adjusted = adjust(others.iter().flat_map(|other| other.cells.iter().map(|cell| cell.p)));
+    for (cell, p) in others.iter_mut().flat_map(|other| &mut other.cells).zip(adjusted) {
+        (cell.adjusted_p, cell.finding) = (p, find(&cell.ratio, p));
+    }
+}
+
+/// Holm's adjustment of those p values that there are.
+fn adjust(p_values: impl Iterator<Item = Option<f64>>) -> Vec<Option<f64>> {
+    let all: Vec<Option<f64>> = p_values.collect();
+    let known: Vec<f64> = all.iter().copied().flatten().collect();
+    let mut adjusted = holm(&known).into_iter();
+    all.into_iter().map(|p| p.and_then(|_| adjusted.next())).collect()
+}

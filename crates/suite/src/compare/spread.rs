@@ -1,0 +1,168 @@
+//! How far two sides lie apart, and how sure that is.
+
+use btu_stats::{Estimate, Interval, Level, sample_variance, student_p, student_quantile};
+
+use super::Basis;
+use super::logs::Logs;
+use crate::cell::Row;
+
+/// Below this many degrees of freedom a spread is no spread: with one, the interval is nearly thirteen times as wide
+/// as the deviation it comes from.
+const FEWEST_DEGREES: f64 = 2.0;
+
+/// Squared deviations from their group's mean.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Scatter {
+    squares: f64,
+    degrees: f64,
+}
+
+impl Scatter {
+    fn of(values: &[f64]) -> Self {
+        let degrees = values.len().saturating_sub(1) as f64;
+        Self { squares: sample_variance(values).unwrap_or(0.0) * degrees, degrees }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { squares: self.squares + other.squares, degrees: self.degrees + other.degrees }
+    }
+
+    fn sum(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::default(), Self::and)
+    }
+
+    /// Zero when nothing was repeated; ask for the degrees of freedom first.
+    fn variance(self) -> f64 {
+        if self.degrees > 0.0 { self.squares / self.degrees } else { 0.0 }
+    }
+}
+
+/// One side in logarithms, over certain rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Measured {
+    mean: f64,
+    runs: f64,
+    blocks: f64,
+    between_runs: Scatter,
+    /// Between the blocks of each run.
+    between_blocks: Scatter,
+}
+
+impl Measured {
+    /// `None` unless every run has every row.
+    pub(super) fn of(runs: &[Logs], rows: &[Row]) -> Option<Self> {
+        let means: Vec<f64> = runs.iter().map(|run| run.mean(rows)).collect::<Option<_>>()?;
+        let blocks: Vec<Vec<f64>> = runs.iter().map(|run| run.blocks(rows)).collect();
+        Some(Self {
+            mean: btu_stats::arithmetic_mean(&means)?,
+            runs: means.len() as f64,
+            blocks: blocks.iter().map(Vec::len).sum::<usize>() as f64,
+            between_runs: Scatter::of(&means),
+            between_blocks: Scatter::sum(blocks.iter().map(|run| Scatter::of(run))),
+        })
+    }
+}
+
+/// How groups of earlier runs scatter, each around its own mean. Runs without one of the rows do not count.
+pub(super) fn between_runs(history: &[Vec<Logs>], rows: &[Row]) -> Scatter {
+    Scatter::sum(history.iter().map(|group| {
+        let means: Vec<f64> = group.iter().filter_map(|run| run.mean(rows)).collect();
+        Scatter::of(&means)
+    }))
+}
+
+/// How far `other` lies from `base`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Difference {
+    /// Mean logarithm of the base.
+    pub(super) base: f64,
+    /// Mean logarithm of the other.
+    pub(super) other: f64,
+    /// Other over base.
+    pub(super) ratio: Estimate,
+    pub(super) p: Option<f64>,
+    pub(super) basis: Basis,
+    pub(super) degrees: Option<f64>,
+}
+
+/// The error of a difference of two means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Error {
+    variance: f64,
+    /// At least 1.
+    degrees: f64,
+}
+
+impl Error {
+    /// Half an interval.
+    fn half_width(self, level: Level) -> f64 {
+        // Rounding may leave a hair less than 1, where Student's t ends.
+        student_quantile(level, self.degrees.max(1.0)).unwrap_or(f64::INFINITY) * self.variance.sqrt()
+    }
+}
+
+/// How far `other` lies from `base`, with the interval by the highest level that was repeated often enough.
+pub(super) fn difference(base: &Measured, other: &Measured, history: &Scatter, level: Level) -> Option<Difference> {
+    let (error, basis) = error(base, other, history, level);
+    let distance = other.mean - base.mean;
+    let ends = error.map(|error| Interval::around(distance, error.half_width(level)).map(f64::exp));
+    // From nothing to infinity is no interval, and JSON has no word for it.
+    let interval = ends.filter(|ends| ends.low > 0.0 && ends.high.is_finite());
+    let ratio = Estimate { value: distance.exp(), interval };
+    let p = error.and_then(|error| student_p(students_t(distance, error.variance), error.degrees.max(1.0)));
+    let degrees = error.map(|error| error.degrees);
+    ratio.value.is_finite().then_some(Difference { base: base.mean, other: other.mean, ratio, p, basis, degrees })
+}
+
+/// Distance over error; no distance is none, however small the error.
+fn students_t(distance: f64, variance: f64) -> f64 {
+    if distance == 0.0 { 0.0 } else { distance / variance.sqrt() }
+}
+
+/// The error and the level it comes from. The choice of the level depends on how often was measured, never on what was
+/// found, so that it cannot favour a result.
+fn error(base: &Measured, other: &Measured, history: &Scatter, level: Level) -> (Option<Error>, Basis) {
+    let sides = [base, other];
+    let between_runs = Scatter::sum(sides.iter().map(|side| side.between_runs));
+    if between_runs.degrees >= FEWEST_DEGREES {
+        return (separate(sides.map(|side| (side.between_runs, 1.0 / side.runs)), level), Basis::Runs);
+    }
+    let learned = between_runs.and(*history);
+    if learned.degrees >= FEWEST_DEGREES {
+        let shares = sides.iter().map(|side| 1.0 / side.runs).sum::<f64>();
+        let learned = Error { variance: learned.variance() * shares, degrees: learned.degrees };
+        // The mean of a run cannot be surer than its own blocks make it, whatever earlier runs did.
+        let own = separate(sides.map(|side| (side.between_blocks, 1.0 / side.blocks)), level);
+        let wider = own.filter(|own| own.variance > learned.variance).unwrap_or(learned);
+        return (Some(wider), Basis::EarlierRuns);
+    }
+    let drifting = separate(sides.map(|side| (side.between_blocks, 1.0 / side.runs + 1.0 / side.blocks)), level);
+    drifting.map_or((None, Basis::Nothing), |error| (Some(error), Basis::Blocks))
+}
+
+/// The error of a difference, each side with its scatter and its share of the variance. `None` where both together
+/// were not repeated often enough.
+///
+/// Two forms, of which the wider is taken: Student's, as if both sides scattered alike, and Welch's (1947; degrees of
+/// freedom by Satterthwaite 1946), each in its own way. The first is too narrow when the side with fewer repetitions
+/// scatters more; the second when it has very few and scatters little by chance. A side that was not repeated borrows
+/// the other's spread.
+fn separate(sides: [(Scatter, f64); 2], level: Level) -> Option<Error> {
+    let pool = Scatter::sum(sides.iter().map(|(scatter, _)| *scatter));
+    if pool.degrees < FEWEST_DEGREES {
+        return None;
+    }
+    let shares = sides.iter().map(|(_, share)| share).sum::<f64>();
+    let alike = Error { variance: pool.variance() * shares, degrees: pool.degrees };
+    let apart = welch(sides).filter(|apart| apart.half_width(level) > alike.half_width(level));
+    Some(apart.unwrap_or(alike))
+}
+
+/// `None` where a side was not repeated, or nothing varies.
+fn welch(sides: [(Scatter, f64); 2]) -> Option<Error> {
+    let repeated = sides.iter().all(|(scatter, _)| scatter.degrees > 0.0);
+    let parts = sides.map(|(scatter, share)| (scatter.variance() * share, scatter.degrees));
+    let variance = parts.iter().map(|(variance, _)| variance).sum::<f64>();
+    let curvature = parts.iter().map(|(variance, degrees)| variance.powi(2) / degrees).sum::<f64>();
+    (repeated && curvature > 0.0).then(|| Error { variance, degrees: variance.powi(2) / curvature })
+}
