@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+mod history;
 mod model;
 mod model_check;
 mod net;
@@ -13,6 +14,7 @@ use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use history::History;
 pub(crate) use model::Model;
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
@@ -71,8 +73,8 @@ pub(crate) enum Command {
     /// Show the result of a stored run again
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Recompute the results of the papers that btu comes from, from their own tables
-    #[command(after_help = HISTORY_EXAMPLES)]
+    /// The results of the papers that btu comes from, recomputed from their own tables
+    #[command(after_help = history::EXAMPLES)]
     History(History),
     /// Print a script that completes btu's commands in a shell
     #[command(after_help = "Example:\n  btu completions bash > ~/.local/share/bash-completion/completions/btu")]
@@ -106,12 +108,6 @@ Examples:
   btu show                the newest run
   btu show r12 --cells    every measured cell
   btu show r12 --json     everything that was worked out, as JSON";
-
-const HISTORY_EXAMPLES: &str = "\
-Examples:
-  btu history btu95          the 1995 ratings, by every rule that was in use, and the slips in its tables
-  btu history btu95 --all    every mean and every penalty
-  btu history btu95 --json   the same as data";
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -196,24 +192,6 @@ pub(crate) struct Rate {
 /// `btu runs`.
 #[derive(Debug, Args)]
 pub(crate) struct Runs {}
-
-/// `btu history`.
-#[derive(Debug, Args)]
-pub(crate) struct History {
-    /// Whose results
-    #[arg(value_enum)]
-    pub(crate) study: Study,
-    /// Every number, not only those that do not follow from the paper's own rows
-    #[arg(long)]
-    pub(crate) all: bool,
-}
-
-/// A paper.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Study {
-    /// BTU (1995): ratings, penalties and means
-    Btu95,
-}
 
 /// `btu show`.
 #[derive(Debug, Args)]

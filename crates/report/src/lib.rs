@@ -16,7 +16,7 @@ mod text;
 mod xlsx;
 
 pub use head::{RunHead, TextOptions};
-pub use history::btu95_text;
+pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
 pub use model::{MostFound, SweepTable, model_text, most_text, sweep_csv, sweep_text};
 pub use model_check::{
     Break, CheckCase, CheckFlow, CheckPoint, ModelCheck, Verdict, WITHIN, check_csv, check_picture, check_text,

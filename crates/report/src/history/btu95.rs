@@ -5,9 +5,10 @@ use btu_suite::history::btu95::{
     RowSource, Side,
 };
 
+use super::parts::{paragraph, words};
 use crate::head::TextOptions;
 use crate::paint::Paint;
-use crate::sheet::{Sheet, wrap};
+use crate::sheet::Sheet;
 
 /// The whole recomputation; with `every_mean` also the means and penalties that do follow.
 pub fn btu95_text(history: &History, every_mean: bool, options: &TextOptions) -> String {
@@ -23,14 +24,6 @@ pub fn btu95_text(history: &History, every_mean: bool, options: &TextOptions) ->
     lines.extend(slips(history, every_mean, paint, options));
     lines.extend(penalties(history, every_mean, paint, options));
     lines.join("\n") + "\n"
-}
-
-fn paragraph(text: &str, options: &TextOptions) -> Vec<String> {
-    wrap(text, options.columns().min(100), 0)
-}
-
-fn words(head: &[&str]) -> Vec<String> {
-    head.iter().map(|&word| word.to_owned()).collect()
 }
 
 fn rule(rating: &Rating95) -> String {
