@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+mod compare;
 mod history;
 mod model;
 mod model_check;
@@ -14,6 +15,7 @@ use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use history::History;
 pub(crate) use model::Model;
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
@@ -27,6 +29,7 @@ Exit codes:
   1    the run failed; its stored cells are kept
   2    the command line or a network file makes no sense
   3    this machine cannot do what was asked (namespaces, disk, directories); nothing was started
+  4    `btu compare --fail-if-slower` found a run slower than allowed
   130  stopped by Ctrl-C; the run can be resumed
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
 
@@ -73,6 +76,9 @@ pub(crate) enum Command {
     /// Show the result of a stored run again
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
+    /// Hold stored runs side by side: how much faster or slower, and how sure that is
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(Compare),
     /// The results of the papers that btu comes from, recomputed from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),

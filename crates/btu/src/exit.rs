@@ -8,6 +8,9 @@ use thiserror::Error;
 
 use crate::net;
 
+/// A run is slower than `btu compare --fail-if-slower` allows.
+pub(crate) const SLOWER: u8 = 4;
+
 /// What this machine or the command line does not allow; nothing was started.
 #[derive(Debug, Error)]
 pub(crate) enum Refusal {

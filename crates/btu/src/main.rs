@@ -1,6 +1,7 @@
 //! `btu`: what an application gets from a machine and its network while the machine also works.
 
 mod cli;
+mod compare;
 mod exit;
 mod files;
 mod history;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         cli::Command::Sim(sim) => sim::run(&sim, &arguments.common),
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),
         cli::Command::Show(show) => runs::show(&show, &arguments.common),
+        cli::Command::Compare(compare) => return exit::code_of(compare::run(&compare, &arguments.common)),
         cli::Command::History(history) => history::run(&history, &arguments.common),
         cli::Command::Completions { shell } => papers::completions(shell),
         cli::Command::Man { directory } => papers::man(&directory),

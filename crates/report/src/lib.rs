@@ -3,6 +3,7 @@
 //! Data in, text out: nothing here reads a clock, a terminal or a file. The caller says how wide the text may be and
 //! whether it may have colour.
 
+mod compare;
 mod head;
 mod history;
 mod model;
@@ -15,6 +16,7 @@ mod sim;
 mod text;
 mod xlsx;
 
+pub use compare::{comparison_markdown, comparison_text};
 pub use head::{RunHead, TextOptions};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
 pub use model::{MostFound, SweepTable, model_text, most_text, sweep_csv, sweep_text};

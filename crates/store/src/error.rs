@@ -69,6 +69,15 @@ pub enum StoreError {
         /// The writer's process id, where it could be read.
         owner: Option<u32>,
     },
+    /// Not a word that could be a tag.
+    #[error(
+        "{tag:?} is no tag: write one word of at most 100 bytes, without commas or control characters, that does not \
+         begin with `-`"
+    )]
+    BadTag {
+        /// What was given.
+        tag: String,
+    },
     /// There is no such run.
     #[error("there is no run `{selector}`; `btu runs` lists those there are")]
     UnknownRun {

@@ -16,9 +16,11 @@
 
 mod cells;
 mod error;
+mod keep;
 mod lock;
 mod place;
 mod read;
+mod readings;
 mod run;
 mod schema;
 mod write;

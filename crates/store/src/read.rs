@@ -138,7 +138,7 @@ impl Store {
         })
     }
 
-    fn all<T>(
+    pub(crate) fn all<T>(
         &self,
         operation: &'static str,
         sql: &str,

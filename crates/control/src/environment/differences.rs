@@ -9,21 +9,44 @@ use super::Environment;
 /// What changes by itself, and is no reason to doubt anything.
 const RESTLESS: [&str; 3] = ["load.", "cpu_time.", "memory.available_bytes"];
 
-/// One sentence for each setting that is not what it was: both halves of the run may not be comparable.
-pub fn differences(before: &Environment, after: &Environment) -> Vec<String> {
-    let (before, after) = (settings(before), settings(after));
-    let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    names.into_iter().filter_map(|name| difference(name, before.get(name), after.get(name))).collect()
+/// A setting that is not the same in two looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its path in the document.
+    pub name: String,
+    /// Its value at the first look; none where it was absent.
+    pub first: Option<String>,
+    /// Its value at the second.
+    pub second: Option<String>,
 }
 
-fn difference(name: &str, before: Option<&String>, after: Option<&String>) -> Option<String> {
-    match (before, after) {
-        (Some(before), Some(after)) if before != after => {
-            Some(format!("{name} was `{before}` before the measurements and `{after}` after them"))
+/// Each setting that is not the same in both, in the order of their names.
+pub fn changes(first: &Environment, second: &Environment) -> Vec<Change> {
+    let (first, second) = (settings(first), settings(second));
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let change = |name: &String| {
+        let (first, second) = (first.get(name).cloned(), second.get(name).cloned());
+        (first != second).then(|| Change { name: name.clone(), first, second })
+    };
+    names.into_iter().filter_map(change).collect()
+}
+
+/// One sentence for each setting that is not what it was: both halves of the run may not be comparable.
+pub fn differences(before: &Environment, after: &Environment) -> Vec<String> {
+    changes(before, after).iter().map(sentence).collect()
+}
+
+fn sentence(change: &Change) -> String {
+    let Change { name, first, second } = change;
+    match (first, second) {
+        (Some(before), Some(after)) => {
+            format!("{name} was `{before}` before the measurements and `{after}` after them")
         }
-        (Some(before), None) => Some(format!("{name} was `{before}` before the measurements and gone after them")),
-        (None, Some(after)) => Some(format!("{name} was absent before the measurements and `{after}` after them")),
-        _ => None,
+        (Some(before), None) => format!("{name} was `{before}` before the measurements and gone after them"),
+        (None, after) => {
+            let after = after.as_deref().unwrap_or_default();
+            format!("{name} was absent before the measurements and `{after}` after them")
+        }
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod drills;
 mod files;
+mod keep;
 mod runs;
 mod sample;

@@ -5,6 +5,8 @@ use std::fmt;
 use btu_stats::{Estimate, Level};
 use serde::{Deserialize, Serialize};
 
+use super::Overall;
+
 /// What a comparison found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,5 +105,30 @@ pub(super) fn find(ratio: &Estimate, p: Option<f64>, level: Level, matter: Matte
     match ratio.interval {
         Some(ends) if ends.low >= matter.low() && ends.high <= matter.high() => Finding::NoDifferenceSeen,
         _ => Finding::CannotTell,
+    }
+}
+
+/// Whether a side is slower than allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    /// The whole interval lies within what is allowed.
+    Pass,
+    /// Slower beyond chance, and by at least what is not allowed.
+    Fail,
+    /// Neither: further runs would tell.
+    Unsure,
+}
+
+impl Gate {
+    /// Judges an overall ratio: `slower` is the share of the base's speed that may not be lost.
+    pub fn of(overall: &Overall, slower: f64, level: Level) -> Self {
+        let least = 1.0 - slower;
+        let seen = overall.adjusted_p.is_some_and(|p| p < 1.0 - level.share());
+        match overall.ratio.interval {
+            _ if seen && overall.ratio.value <= least => Self::Fail,
+            Some(ends) if ends.low > least => Self::Pass,
+            _ => Self::Unsure,
+        }
     }
 }

@@ -34,7 +34,7 @@ mod tests;
 use btu_stats::{Estimate, Level, holm};
 use serde::{Deserialize, Serialize};
 
-pub use finding::{Finding, Matter};
+pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
 pub use side::{Group, Reading, Run};
 

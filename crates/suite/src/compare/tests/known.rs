@@ -102,6 +102,20 @@ fn the_rule_of_the_four_findings() {
 }
 
 #[test]
+fn the_gate_fails_only_what_is_slower_beyond_chance() {
+    let side = |name: &str, centre: f64, spread: f64| {
+        let runs = [-1.0, 0.0, 1.0].map(|step| run(name, &rows(1), 3, |_, _| centre + spread * step));
+        group(name, runs.to_vec())
+    };
+    let gate = |ratio: f64, spread: f64| {
+        let overall = one(&side("a", 0.0, spread), &side("b", ratio.ln(), spread), &[]).overall.unwrap();
+        Gate::of(&overall, 0.05, Level::P95)
+    };
+    assert_eq!([gate(0.94, 1e-4), gate(0.96, 1e-4), gate(1.5, 1e-4)], [Gate::Fail, Gate::Pass, Gate::Pass]);
+    assert_eq!([gate(0.90, 0.2), gate(1.0, 0.2)], [Gate::Unsure, Gate::Unsure]);
+}
+
+#[test]
 fn only_what_both_have_is_compared() {
     let all = rows(3);
     let base = group("a", vec![run("r1", &all[..2], 3, |_, _| 1.0)]);

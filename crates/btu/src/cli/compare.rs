@@ -1,0 +1,72 @@
+//! `btu compare`: what may be written after it.
+
+use btu_suite::compare::{Aspect, Matter};
+use clap::{Args, ValueEnum};
+
+use super::share;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  btu compare r4 r9                         r9 beside r4: faster, slower, no difference, or cannot tell
+  btu compare r1,r2,r3 r7,r8,r9             three runs each: what counts is the spread from run to run
+  btu compare --baseline nightly latest     the newest run beside all that have the tag `nightly`
+  btu compare tag:old tag:new --all         every cell
+  btu compare r4 r9 --across network        a different network is what is compared
+  btu compare r4 r9 --fail-if-slower 5%     for scripts: exit code 4 when r9 is slower by 5 % or more
+
+A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or tag:NAME.";
+
+/// `btu compare`.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The base, then what is held beside it; with --baseline only the latter
+    #[arg(value_name = "SIDE", required = true)]
+    pub(crate) sides: Vec<String>,
+    /// All runs with this tag are the base
+    #[arg(long, value_name = "TAG")]
+    pub(crate) baseline: Option<String>,
+    /// The smallest effect that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = matter)]
+    pub(crate) matter: Matter,
+    /// Exit with code 4 when a side is slower than the base by this much or more, beyond chance
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) fail_if_slower: Option<f64>,
+    /// What may differ between the plans: network, components, messages, loads, volume, window, profile, files
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = aspect)]
+    pub(crate) across: Vec<Aspect>,
+    /// Compare whatever both have, however the plans differ
+    #[arg(long, conflicts_with = "across")]
+    pub(crate) force: bool,
+    /// Do not learn the spread between runs from earlier runs of the same plan
+    #[arg(long)]
+    pub(crate) alone: bool,
+    /// Every cell, not only those that differ
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// How a comparison is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For a terminal
+    Text,
+    /// For a pull request or a page
+    Markdown,
+    /// Everything that was worked out
+    Json,
+}
+
+fn matter(text: &str) -> Result<Matter, String> {
+    let share = share(text)?;
+    Matter::new(share).ok_or_else(|| format!("`{text}` is not an effect: write 1% or 0.01"))
+}
+
+fn aspect(text: &str) -> Result<Aspect, String> {
+    Aspect::ALL.into_iter().find(|aspect| aspect.name() == text).ok_or_else(|| {
+        let names = Aspect::ALL.map(Aspect::name).join(", ");
+        format!("plans have no `{text}`; they have {names}")
+    })
+}

@@ -1,0 +1,83 @@
+//! `btu compare`: stored runs side by side.
+
+mod history;
+mod sides;
+
+use std::process::ExitCode;
+
+use btu_report::{comparison_markdown, comparison_text};
+use btu_stats::Level;
+use btu_suite::compare::{Comparison, Gate, Group, Question, compare};
+use serde::Serialize;
+
+use crate::cli::{Common, Compare, CompareFormat};
+use crate::exit::SLOWER;
+use crate::preflight;
+use crate::terminal::{print, print_json, text_options};
+use sides::Chosen;
+
+/// The level of every interval.
+const LEVEL: Level = Level::P95;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    comparison: &'a Comparison,
+    /// One for each of the others, where `--fail-if-slower` asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<Vec<Gate>>,
+}
+
+/// Compares, and says by the exit code whether a side is slower than allowed.
+pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+    let store = preflight::store(common)?;
+    let sides = sides::chosen(&store, arguments)?;
+    sides::guard(&sides, arguments)?;
+    let history = if arguments.alone { Vec::new() } else { history::earlier(&store, &sides)? };
+    let groups: Vec<Group> = sides.iter().map(|side| side.group(&store, &sides[0])).collect::<anyhow::Result<_>>()?;
+    let question =
+        Question { base: &groups[0], others: &groups[1..], history: &history, level: LEVEL, matter: arguments.matter };
+    let mut comparison = compare(&question);
+    explain(&mut comparison, &sides);
+    let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));
+    show(&comparison, gates.clone(), arguments, common)?;
+    Ok(answer(&comparison, &gates.unwrap_or_default()))
+}
+
+/// Adds what could explain a difference.
+fn explain(comparison: &mut Comparison, sides: &[Chosen]) {
+    for (beside, side) in comparison.others.iter_mut().zip(&sides[1..]) {
+        beside.plan_differences = sides::plan_differences_of(&sides[0], side);
+        beside.environment_differences = sides::environment_differences(&sides[0], side);
+    }
+}
+
+fn gates(comparison: &Comparison, slower: f64) -> Vec<Gate> {
+    let gate = |overall| Gate::of(overall, slower, comparison.level);
+    comparison.others.iter().map(|other| other.overall.as_ref().map_or(Gate::Unsure, gate)).collect()
+}
+
+fn show(comparison: &Comparison, gates: Option<Vec<Gate>>, arguments: &Compare, common: &Common) -> anyhow::Result<()> {
+    match arguments.format {
+        CompareFormat::Json => print_json(&Document { comparison, gates }),
+        _ if common.json => print_json(&Document { comparison, gates }),
+        CompareFormat::Text => print(&comparison_text(comparison, arguments.all, &text_options())),
+        CompareFormat::Markdown => print(&comparison_markdown(comparison)),
+    }
+}
+
+/// The exit code, and a word where scripts would otherwise take silence for consent.
+fn answer(comparison: &Comparison, gates: &[Gate]) -> ExitCode {
+    for (other, gate) in comparison.others.iter().zip(gates) {
+        let (side, base) = (&other.side.name, &comparison.base.name);
+        match gate {
+            Gate::Pass => {}
+            Gate::Fail => eprintln!("btu: {side} is slower than {base} by more than --fail-if-slower allows"),
+            Gate::Unsure => eprintln!(
+                "btu: whether {side} is slower than {base} by more than --fail-if-slower allows cannot be told: \
+                 measure more runs of each"
+            ),
+        }
+    }
+    if gates.contains(&Gate::Fail) { ExitCode::from(SLOWER) } else { ExitCode::SUCCESS }
+}

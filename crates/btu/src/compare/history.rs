@@ -1,0 +1,61 @@
+//! Earlier runs that show how far runs of the same plan lie apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use btu_control::environment::Environment;
+use btu_store::{RunId, State, Store};
+use btu_suite::compare::{Group, Run};
+
+use super::sides::{Chosen, Member, SUITE};
+
+/// The newest so many of a group are read.
+const MOST: usize = 20;
+
+/// What has to be the same for runs to repeat one another: the plan, and the machine in broad terms.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    plan: String,
+    machine: String,
+}
+
+impl Key {
+    fn of(member: &Member) -> Self {
+        let machine = member.machine.as_ref().map_or_else(String::new, machine);
+        Self { plan: member.row.plan_hash.clone(), machine }
+    }
+}
+
+/// Processors, kernel, and the program itself.
+fn machine(environment: &Environment) -> String {
+    let processor = &environment.processor;
+    let model = processor.model.as_deref().unwrap_or_default();
+    let kernel = environment.kernel.release.as_deref().unwrap_or_default();
+    format!("{} x {model}, {kernel}, {}", processor.online, environment.btu_version)
+}
+
+/// Complete runs with the plan and machine of one of the sides, which are not on a side themselves.
+pub(super) fn earlier(store: &Store, sides: &[Chosen]) -> anyhow::Result<Vec<Group>> {
+    let members = || sides.iter().flat_map(|side| &side.members);
+    let chosen: BTreeSet<RunId> = members().map(|member| member.row.summary.id).collect();
+    let wanted: BTreeSet<Key> = members().map(Key::of).collect();
+    let mut found: BTreeMap<Key, Vec<RunId>> = BTreeMap::new();
+    for run in store.runs()?.into_iter().rev() {
+        if run.suite != SUITE || run.state != State::Complete || chosen.contains(&run.id) {
+            continue;
+        }
+        // A run that cannot be read teaches nothing, and is no reason not to compare others.
+        let Ok(member) = Member::read(store, run.id) else { continue };
+        let key = Key::of(&member);
+        if wanted.contains(&key) {
+            found.entry(key).or_default().push(run.id);
+        }
+    }
+    found.into_values().map(|runs| group(store, &runs)).collect()
+}
+
+fn group(store: &Store, newest_first: &[RunId]) -> anyhow::Result<Group> {
+    let newest = newest_first.iter().take(MOST);
+    let run =
+        |run: &RunId| -> anyhow::Result<Run> { Ok(Run { name: run.to_string(), readings: store.readings(*run)? }) };
+    Ok(Group { name: String::new(), network: String::new(), runs: newest.map(run).collect::<anyhow::Result<_>>()? })
+}

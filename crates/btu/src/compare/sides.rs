@@ -1,0 +1,187 @@
+//! Which runs are compared, whether they may be, and what differs between their machines.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use btu_control::environment::{Change, Environment, changes};
+use btu_store::{Moment, RunId, RunRow, State, Store};
+use btu_suite::compare::{Group, PlanDifference, Run, asks_the_same, plan_differences};
+use btu_suite::plan::Plan;
+
+use crate::cli::Compare;
+use crate::exit::Refusal;
+
+/// The suite whose runs can be compared.
+pub(super) const SUITE: &str = "btu";
+
+/// Marks a side that is all runs with a tag.
+const TAG: &str = "tag:";
+
+/// A run without its cells.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) row: RunRow,
+    pub(super) plan: Plan,
+    /// The machine before the first cell; `None` where the run ended before it was looked at.
+    pub(super) machine: Option<Environment>,
+}
+
+/// One side: the runs that the user named.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    name: String,
+    pub(super) members: Vec<Member>,
+}
+
+/// The sides, the base first.
+pub(super) fn chosen(store: &Store, arguments: &Compare) -> anyhow::Result<Vec<Chosen>> {
+    let baseline = arguments.baseline.as_ref().map(|tag| format!("{TAG}{tag}"));
+    let names: Vec<&String> = baseline.iter().chain(&arguments.sides).collect();
+    if names.len() < 2 {
+        let problem = "one side alone cannot be compared: name a second, or give the base with --baseline TAG";
+        return Err(Refusal::Usage(problem.to_owned()).into());
+    }
+    let sides: Vec<Chosen> = names.into_iter().map(|name| Chosen::of(store, name)).collect::<anyhow::Result<_>>()?;
+    refuse_twice(&sides)?;
+    Ok(sides)
+}
+
+impl Chosen {
+    fn of(store: &Store, name: &str) -> anyhow::Result<Self> {
+        let runs = match name.strip_prefix(TAG) {
+            Some(tag) => tagged(store, tag)?,
+            None => name.split(',').map(|run| store.find(run)).collect::<Result<_, _>>()?,
+        };
+        let members = runs.into_iter().map(|run| Member::read(store, run)).collect::<anyhow::Result<_>>()?;
+        Ok(Self { name: name.to_owned(), members })
+    }
+
+    /// The side's readings; of the paced stream only where it was asked to do what it does in `base`.
+    pub(super) fn group(&self, store: &Store, base: &Self) -> anyhow::Result<Group> {
+        let plan = &base.members[0].plan;
+        let run = |member: &Member| -> anyhow::Result<Run> {
+            let mut readings = store.readings(member.row.summary.id)?;
+            readings.retain(|reading| asks_the_same(plan, &member.plan, reading.row));
+            Ok(Run { name: member.name(), readings })
+        };
+        let runs = self.members.iter().map(run).collect::<anyhow::Result<_>>()?;
+        Ok(Group { name: self.shown_name(), network: self.members[0].row.summary.network.clone(), runs })
+    }
+
+    /// As the user wrote it, but `latest` says which run that is.
+    fn shown_name(&self) -> String {
+        if self.name.starts_with(TAG) {
+            return self.name.clone();
+        }
+        self.members.iter().map(Member::name).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Runs with a tag that were finished: a run that is still going on, or was given up, would not be noticed among many.
+fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
+    let runs = store.runs()?;
+    let has = runs.iter().filter(|run| run.tags.iter().any(|other| other == tag));
+    let complete: Vec<RunId> = has.filter(|run| run.state == State::Complete).map(|run| run.id).collect();
+    if complete.is_empty() {
+        let problem = format!("no complete run has the tag `{tag}`; give it one with `btu tag RUN {tag}`");
+        return Err(Refusal::Usage(problem).into());
+    }
+    Ok(complete)
+}
+
+impl Member {
+    pub(super) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
+        let row = store.run(&run.to_string())?;
+        if row.summary.suite != SUITE {
+            let problem =
+                format!("{run} is a run of `{}`: only those of `btu rate` can be compared", row.summary.suite);
+            return Err(Refusal::Usage(problem).into());
+        }
+        let plan =
+            serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {run}"))?;
+        let before = row.environments.iter().find(|(moment, _)| *moment == Moment::Before);
+        let machine = before.and_then(|(_, before)| serde_json::from_value(before.clone()).ok());
+        Ok(Self { row, plan, machine })
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.row.summary.id.to_string()
+    }
+}
+
+/// A run on two sides, or twice on one, would count for more than it is.
+fn refuse_twice(sides: &[Chosen]) -> Result<(), Refusal> {
+    let mut seen = BTreeMap::new();
+    for side in sides {
+        for member in &side.members {
+            if let Some(other) = seen.insert(member.row.summary.id, &side.name) {
+                let problem = format!("{} is in `{other}` and in `{}`: a run counts once", member.name(), side.name);
+                return Err(Refusal::Usage(problem));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses plans that differ, unless they were meant to.
+pub(super) fn guard(sides: &[Chosen], arguments: &Compare) -> Result<(), Refusal> {
+    if arguments.force {
+        return Ok(());
+    }
+    for side in sides {
+        let first = &side.members[0];
+        for member in &side.members[1..] {
+            if let Some(difference) = plan_differences(&first.plan, &member.plan).first() {
+                let (first, name) = (first.name(), member.name());
+                return Err(Refusal::Usage(format!(
+                    "{name} does not repeat {first} of the same side ({difference}); --force compares what all have"
+                )));
+            }
+        }
+    }
+    let base = &sides[0];
+    for side in &sides[1..] {
+        let differences = plan_differences_of(base, side);
+        let odd: Vec<&PlanDifference> =
+            differences.iter().filter(|difference| !arguments.across.contains(&difference.aspect)).collect();
+        if !odd.is_empty() {
+            return Err(Refusal::Usage(unlike(base, side, &odd)));
+        }
+    }
+    Ok(())
+}
+
+/// What the plans of two sides decide differently.
+pub(super) fn plan_differences_of(base: &Chosen, other: &Chosen) -> Vec<PlanDifference> {
+    plan_differences(&base.members[0].plan, &other.members[0].plan)
+}
+
+fn unlike(base: &Chosen, side: &Chosen, differences: &[&PlanDifference]) -> String {
+    let what = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let aspects = differences.iter().map(|difference| difference.aspect.name()).collect::<Vec<_>>().join(",");
+    format!(
+        "{} and {} were not asked the same: {what}. If that is what you compare, add --across {aspects}; --force \
+         compares whatever both have",
+        base.shown_name(),
+        side.shown_name()
+    )
+}
+
+/// Every setting in which a machine of `other` is not that of the base's first run, a sentence each.
+pub(super) fn environment_differences(base: &Chosen, other: &Chosen) -> Vec<String> {
+    let Some(first) = &base.members[0].machine else { return Vec::new() };
+    let mut sentences: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for member in &other.members {
+        let machine = member.machine.iter().flat_map(|machine| changes(first, machine));
+        for change in machine {
+            sentences.entry(sentence(&base.members[0].name(), &change)).or_default().push(member.name());
+        }
+    }
+    sentences.into_iter().map(|(sentence, runs)| format!("{sentence} in {}", runs.join(", "))).collect()
+}
+
+fn sentence(base: &str, change: &Change) -> String {
+    let value =
+        |value: &Option<String>| value.as_ref().map_or_else(|| "absent".to_owned(), |value| format!("`{value}`"));
+    format!("{}: {} in {base}, {}", change.name, value(&change.first), value(&change.second))
+}

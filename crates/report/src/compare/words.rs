@@ -1,0 +1,108 @@
+//! What both forms of a comparison say.
+
+use btu_stats::{Estimate, Interval};
+use btu_suite::compare::{Basis, Beside, CellBeside, Comparison, Finding, Over, Overall, Unit};
+
+use crate::number::{NOTHING, count, percent, three_digits};
+
+const MEGABIT: f64 = 1e6;
+
+/// A ratio as a change in per cent with its sign: `-5.0 %`.
+pub(super) fn change(ratio: f64) -> String {
+    format!("{} %", signed(ratio))
+}
+
+fn signed(ratio: f64) -> String {
+    let value = (ratio - 1.0) * 100.0;
+    if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
+}
+
+/// The interval in the same way: `-6.9 .. -3.1 %`.
+pub(super) fn ends(ratio: &Estimate) -> Option<String> {
+    ratio.interval.map(|Interval { low, high }| format!("{} .. {} %", signed(low), signed(high)))
+}
+
+/// `faster`, or the like, of the whole.
+pub(super) fn headline(beside: &Beside, base: &str) -> String {
+    match &beside.overall {
+        None => "nothing to compare: both have no cell in common".to_owned(),
+        Some(overall) => match overall.finding {
+            finding @ (Finding::Faster | Finding::Slower) => format!("{finding} than {base}"),
+            finding => finding.to_string(),
+        },
+    }
+}
+
+/// `BTU rating 123 -> 117 Mb/s, 90 rows`.
+pub(super) fn over(overall: &Overall) -> String {
+    let rows = count(overall.rows, "row");
+    let what = match overall.over {
+        Over::Rating => "BTU rating",
+        Over::Idle => "rated components alone",
+        Over::Further => return format!("mean over {rows} of several units"),
+    };
+    let rate = |rate: Option<f64>| rate.map_or_else(|| NOTHING.to_owned(), |rate| three_digits(rate / MEGABIT));
+    let (base, other) = (rate(overall.base_bits_per_second), rate(overall.other_bits_per_second));
+    format!("{what} {base} -> {other} Mb/s, geometric mean of {rows}")
+}
+
+/// Where the interval comes from, and what it does not hold.
+pub(super) fn basis(overall: &Overall, comparison: &Comparison, beside: &Beside) -> String {
+    let [base, other] = [&comparison.base, &beside.side].map(|side| side.runs.len());
+    match overall.basis {
+        Basis::Runs => format!("interval from the spread between runs, {base} against {other}"),
+        Basis::EarlierRuns => format!(
+            "interval from the spread between {} of the same plan on the same machine: {}",
+            count(overall.learned_from.len(), "earlier run"),
+            overall.learned_from.join(", ")
+        ),
+        Basis::Blocks => "interval from the spread between the blocks of a run, taken as large as the drift between \
+                          two runs in a row: a machine that drifts more than that from run to run is not covered. \
+                          Three runs of each side, or three earlier ones, would tell"
+            .to_owned(),
+        Basis::Nothing => "no interval: nothing was repeated".to_owned(),
+    }
+}
+
+/// What an open question would take.
+pub(super) fn advice(overall: &Overall) -> Option<String> {
+    if overall.finding != Finding::CannotTell {
+        return None;
+    }
+    let Interval { low, high } = overall.ratio.interval?;
+    let room = (1.0 / low).max(high) - 1.0;
+    Some(format!("differences of up to {} % either way cannot be excluded; more runs narrow that down", percent(room)))
+}
+
+/// What a speed of the cell's kind is called.
+pub(super) fn unit(cell: &CellBeside) -> &'static str {
+    match cell.unit {
+        Unit::Bits => "Mb/s",
+        Unit::Requests => "requests/s",
+        Unit::Work => "work/s",
+    }
+}
+
+/// Both speeds in the cell's unit.
+pub(super) fn speeds(cell: &CellBeside) -> [String; 2] {
+    let scale = if cell.unit == Unit::Bits { MEGABIT } else { 1.0 };
+    [cell.base_per_second, cell.other_per_second].map(|speed| three_digits(speed / scale))
+}
+
+/// `2 faster, 1 slower, 30 no difference seen`.
+pub(super) fn tally(cells: &[CellBeside]) -> String {
+    let all = [Finding::Faster, Finding::Slower, Finding::NoDifferenceSeen, Finding::CannotTell];
+    let number = |finding| cells.iter().filter(|cell| cell.finding == finding).count();
+    let counted = all.map(|finding| (number(finding), finding));
+    let said = counted.iter().filter(|(number, _)| *number > 0).map(|(number, finding)| format!("{number} {finding}"));
+    said.collect::<Vec<_>>().join(", ")
+}
+
+/// How the words are chosen.
+pub(super) fn rule(comparison: &Comparison) -> String {
+    let (matter, level) = (percent(comparison.matter.share()), percent(comparison.level.share()));
+    format!(
+        "faster or slower: beyond chance at {level} % and by at least {matter} %; no difference seen: the whole interval \
+         within {matter} %; else cannot tell. Cells are corrected for their number (Holm), their intervals are not"
+    )
+}

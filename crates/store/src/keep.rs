@@ -1,0 +1,54 @@
+//! Naming runs and throwing them away.
+
+use rusqlite::params;
+
+use crate::lock::RunLock;
+use crate::run::RunId;
+use crate::{Store, StoreError};
+
+/// The longest tag, in bytes.
+const LONGEST_TAG: usize = 100;
+
+impl Store {
+    /// Gives `run` a tag; says whether it is new. A tag has no blanks, commas or control characters, so that it can be
+    /// written on a command line.
+    pub fn tag(&self, run: RunId, tag: &str) -> Result<bool, StoreError> {
+        check_tag(tag)?;
+        let insert = "INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)";
+        self.change("tag a run", insert, params![run, tag]).map(|rows| rows > 0)
+    }
+
+    /// Takes a tag from `run`; says whether it had it.
+    pub fn untag(&self, run: RunId, tag: &str) -> Result<bool, StoreError> {
+        let delete = "DELETE FROM tags WHERE run = ?1 AND tag = ?2";
+        self.change("take a tag from a run", delete, params![run, tag]).map(|rows| rows > 0)
+    }
+
+    /// The runs that have `tag`, oldest first.
+    pub fn tagged(&self, tag: &str) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT run FROM tags WHERE tag = ?1 ORDER BY run";
+        self.all("look for a tag", sql, [tag], |row| row.get(0).map(RunId::new))
+    }
+
+    /// Deletes a run with everything that is stored of it. Its lock shows that nobody is writing it.
+    pub fn delete(&self, lock: RunLock) -> Result<(), StoreError> {
+        let rows = self.change("delete a run", "DELETE FROM runs WHERE id = ?1", [lock.run()]);
+        drop(lock);
+        rows.map(drop)
+    }
+
+    /// Changes some rows in a transaction of its own; says how many.
+    fn change(&self, operation: &'static str, sql: &str, values: impl rusqlite::Params) -> Result<usize, StoreError> {
+        let changed = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        changed.map_err(self.explain(operation))
+    }
+}
+
+/// Refuses what could not be written or shown as a tag.
+pub(crate) fn check_tag(tag: &str) -> Result<(), StoreError> {
+    let odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
+    if tag.is_empty() || tag.len() > LONGEST_TAG || tag.starts_with('-') || tag.contains(odd) {
+        return Err(StoreError::BadTag { tag: tag.to_owned() });
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The speeds of a run's cells, without their raw samples: a hundredth of what [`Store::cells`] reads.
+
+use btu_suite::cell::Row;
+use btu_suite::compare::Reading;
+use btu_suite::record::CellRecord;
+use serde_json::json;
+
+use crate::run::RunId;
+use crate::{Store, StoreError};
+
+/// The speed of bulk and datagrams is in a column of its own; that of other rows has to be worked out.
+const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
+    iif(component = '' OR component LIKE 'INTERACTIVE/%', record, NULL)
+    FROM cells WHERE run = ?1 AND valid ORDER BY block, position, id";
+
+/// A cell's columns.
+struct Columns {
+    block: u32,
+    component: String,
+    message_bytes: i64,
+    load: String,
+    goodput_bits_per_second: Option<f64>,
+    record: Option<String>,
+}
+
+impl Store {
+    /// The readings of a run of the suite `btu`: of each valid cell that has a speed.
+    pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
+        let rows = self.all("read the speeds", SELECT, [run], |row| {
+            Ok(Columns {
+                block: row.get(0)?,
+                component: row.get(1)?,
+                message_bytes: row.get(2)?,
+                load: row.get(3)?,
+                goodput_bits_per_second: row.get(4)?,
+                record: row.get(5)?,
+            })
+        })?;
+        rows.into_iter().filter_map(|columns| self.reading(run, columns).transpose()).collect()
+    }
+
+    fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
+        let unreadable = |error| self.damaged(format!("a cell of {run} cannot be read ({error})"));
+        let block = columns.block;
+        if let Some(record) = columns.record {
+            return serde_json::from_str::<CellRecord>(&record).map(|cell| Reading::of(&cell)).map_err(unreadable);
+        }
+        let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
+        let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});
+        let row: Row = serde_json::from_value(row).map_err(unreadable)?;
+        let positive = goodput_bits_per_second.filter(|rate| *rate > 0.0);
+        Ok(positive.map(|per_second| Reading { row, block, per_second }))
+    }
+}

@@ -1,0 +1,80 @@
+//! Tags, deletion, and readings.
+
+use btu_store::{State, StoreError};
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::compare::Reading;
+use btu_units::Bytes;
+
+use crate::sample::{CREATED, cell, create, create_labelled, open, row, temporary};
+
+#[test]
+fn tags_come_and_go() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let first = create(&mut store).run();
+    let second = create_labelled(&mut store, None, &["base".to_owned()]).run();
+    assert!(store.tag(first, "base").unwrap() && !store.tag(first, "base").unwrap());
+    assert!(store.tag(first, "night").unwrap());
+    assert_eq!(store.tagged("base").unwrap(), [first, second]);
+    assert_eq!(store.runs().unwrap()[0].tags, ["base", "night"]);
+    assert!(store.untag(first, "base").unwrap() && !store.untag(first, "base").unwrap());
+    assert_eq!(store.tagged("base").unwrap(), [second]);
+    assert!(store.tagged("no such").unwrap().is_empty());
+}
+
+#[test]
+fn what_is_no_word_is_no_tag() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let run = create(&mut store).run();
+    for tag in ["", "two words", "a,b", "-x", "\u{1b}[2J", "a\nb", &"x".repeat(101)] {
+        assert!(matches!(store.tag(run, tag), Err(StoreError::BadTag { .. })), "{tag:?}");
+    }
+    assert!(store.tag(run, "Grundlinie-für-2026/11").unwrap());
+}
+
+#[test]
+fn a_deleted_run_leaves_nothing_and_its_number_is_not_given_again() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let kept = create_labelled(&mut store, None, &["base".to_owned()]);
+    let lock = create_labelled(&mut store, None, &["base".to_owned()]);
+    store.save_cell(&kept, &cell(0, 0, row())).unwrap();
+    store.save_cell(&lock, &cell(0, 0, row())).unwrap();
+    store.finish(&lock, State::Complete, CREATED).unwrap();
+    let gone = lock.run();
+    store.delete(lock).unwrap();
+    assert!(matches!(store.run(&gone.to_string()), Err(StoreError::UnknownRun { .. })));
+    assert_eq!(store.cells(gone).unwrap(), []);
+    assert_eq!(store.tagged("base").unwrap(), [kept.run()]);
+    assert_eq!(store.cells(kept.run()).unwrap().len(), 1);
+    assert_eq!(create(&mut store).run().number(), gone.number() + 1);
+}
+
+#[test]
+fn a_run_that_is_being_written_cannot_be_deleted() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let held = create(&mut store);
+    assert!(matches!(open(&path).lock(held.run()), Err(StoreError::Locked { .. })));
+}
+
+#[test]
+fn readings_are_those_of_the_whole_cells() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let lock = create(&mut store);
+    let interactive = Row::Network { component: Component::InteractiveTcp, message: Bytes::new(100), load: Load::Idle };
+    let rows = [row(), Row::Host { load: Load::Cpu }, interactive];
+    for (position, row) in (0..).zip(rows) {
+        store.save_cell(&lock, &cell(0, position, row)).unwrap();
+        let mut void = cell(1, position, row);
+        void.faults.push("hung".to_owned());
+        store.save_cell(&lock, &void).unwrap();
+    }
+    let cells = store.cells(lock.run()).unwrap();
+    let expected: Vec<Reading> = cells.iter().filter_map(Reading::of).collect();
+    // The sample has no account of requests, so that row has no speed.
+    assert_eq!(expected.len(), 2);
+    assert_eq!(store.readings(lock.run()).unwrap(), expected);
+}
