@@ -15,6 +15,7 @@
 
 mod doubt;
 mod flight;
+mod offers;
 mod outcome;
 mod replication;
 mod run;
@@ -27,6 +28,7 @@ mod tally;
 mod tests;
 
 pub use doubt::Doubt;
+pub use offers::{Offer, offers};
 pub use outcome::{DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, MediumOutcome, Outcome, StationOutcome};
 pub use replication::{Books, Replication};
 pub use run::{SimulationError, replicate};

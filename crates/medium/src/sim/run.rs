@@ -43,8 +43,7 @@ pub fn replicate(
     number: u32,
     mut watch: impl FnMut(Span),
 ) -> Result<Replication, SimulationError> {
-    let seed = mix(settings.seed ^ fnv1a(format!("replication {number}").as_bytes()));
-    let mut run = Run::new(drawing, seed)?;
+    let mut run = Run::new(drawing, seed_of(settings.seed, number))?;
     let start = Time::ZERO + settings.warm_up;
     let batch = settings.counted().nanoseconds() / u64::from(BATCHES);
     run.warm_up(start, &mut watch);
@@ -60,6 +59,11 @@ pub fn replicate(
         snapshots.push(run.snapshot());
     }
     run.close(snapshots)
+}
+
+/// The seed of all chance in a replication.
+pub(super) fn seed_of(seed: u64, number: u32) -> u64 {
+    mix(seed ^ fnv1a(format!("replication {number}").as_bytes()))
 }
 
 struct Run<'a> {
