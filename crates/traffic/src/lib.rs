@@ -14,6 +14,7 @@
 mod clock;
 mod error;
 mod payload;
+pub mod probe;
 mod progress;
 mod size;
 mod sys;

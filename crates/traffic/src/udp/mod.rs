@@ -1,7 +1,7 @@
 //! UDP: a paced stream in both roles, and request and response.
 
 mod header;
-mod pace;
+pub(crate) mod pace;
 mod post;
 pub(crate) mod receive;
 pub(crate) mod request;
