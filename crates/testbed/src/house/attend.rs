@@ -145,6 +145,12 @@ impl Signals {
         how
     }
 
+    /// Gives the signals back: from now on they act by themselves again, the ones that are waiting at once.
+    pub fn release(self) {
+        // Masks that this thread had before cannot be refused.
+        self.before.thread_set_mask().ok();
+    }
+
     /// Ends this process as the command ended: with its status, or by its signal, so that a script or shell that waits
     /// sees what it would have seen of the command.
     pub fn end_like(self, how: Ending) -> ExitCode {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use btu_network::{Contention, Drawing, Medium};
 use btu_suite::network::Network;
+use btu_units::Bytes;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,13 @@ pub fn check(drawing: &Drawing) -> Result<(), TestbedError> {
         return Err(refuse(drawing, reason, format!("raise the hard limit: ulimit -Hn {needed}")));
     }
     Ok(())
+}
+
+/// The longest frame, from destination address to check sequence, that a station of the raised network sends.
+pub fn longest_frame(drawing: &Drawing) -> Bytes {
+    const AROUND_PACKET: u64 = 14 + 4;
+    const USUAL_MTU: u64 = 1500;
+    Bytes::new(layout::smallest_mtu(drawing).map_or(USUAL_MTU, u64::from) + AROUND_PACKET)
 }
 
 /// Lets this process, and those it starts, open a file for each station.

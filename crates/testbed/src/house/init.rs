@@ -1,7 +1,6 @@
 //! Process 1 of a house (`btu internal init`): raises it, reaps what ends in it, and takes it along when it goes.
 
 use std::io::{self, Read};
-use std::path::Path;
 use std::process::{ExitCode, exit};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,11 +15,10 @@ use super::error::TestbedError;
 use super::furnish::{Rooms, rehearse};
 use super::layout::Layout;
 use super::outer::die_with_parent;
+use super::registry::open_books;
 use super::residents::Residents;
-use super::runtime::RuntimeDirectory;
 use super::words::{Blueprint, Order, Word, hear, tell};
 use super::{design, door, hosts, probe, wiring};
-use crate::wire::WireClient;
 
 /// How long residents may take to go after SIGTERM. Whoever takes longer goes with process 1.
 const GRACE: Duration = Duration::from_millis(700);
@@ -70,7 +68,8 @@ fn raise(blueprint: &Blueprint) -> Result<Residents, TestbedError> {
     let calls = probe::Calls::of(&blueprint.design);
     probe::prove(&rooms, &layout, &calls, || residents.check_alive(), deadline)?;
     if matches!(blueprint.design, Design::Drawn(_)) {
-        forget_the_probe(&blueprint.runtime_directory)?;
+        // Nobody's books begin with the house's own packets.
+        open_books(&blueprint.runtime_directory)?;
         door::open(rooms, layout.stations, &blueprint.runtime_directory)?;
     }
     Ok(residents)
@@ -90,12 +89,6 @@ fn prepare(blueprint: &Blueprint, drawn: &Drawn, private: bool) -> Result<(), Te
         );
     }
     Ok(())
-}
-
-/// Nobody's books begin with the house's own packets.
-fn forget_the_probe(runtime: &Path) -> Result<(), TestbedError> {
-    let wire = WireClient::connect(&RuntimeDirectory::socket(runtime, "wire"));
-    wire.and_then(|mut wire| wire.reset()).map_err(|error| TestbedError::protocol("open the wire's books", error))
 }
 
 fn keep(residents: &Residents) -> Result<(), TestbedError> {

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -19,6 +20,11 @@ impl Namespace {
     /// The calling thread's.
     pub(super) fn here() -> io::Result<Self> {
         File::open(HERE).map(Self)
+    }
+
+    /// The one that a door's key opens.
+    pub(super) fn from_key(key: OwnedFd) -> Self {
+        Self(File::from(key))
     }
 
     /// A new one.

@@ -266,6 +266,16 @@ pub fn account(directory: &Path) -> Result<WireAccount, TestbedError> {
     account.map_err(|error| TestbedError::protocol("ask for the wire's books", error))
 }
 
+/// Opens new books of that wire: what it did before is forgotten.
+///
+/// # Errors
+/// The wire does not answer.
+pub fn open_books(directory: &Path) -> Result<(), TestbedError> {
+    let socket = RuntimeDirectory::socket(directory, "wire");
+    let opened = WireClient::connect(&socket).and_then(|mut wire| wire.reset());
+    opened.map_err(|error| TestbedError::protocol("open the wire's books", error))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,3 +34,4 @@ pub use client::WireClient;
 pub use driver::run;
 pub use error::WireError;
 pub use plan::{BlackBox, PathPorts, Shape, WirePlan};
+pub use realtime::{Wakefulness, prepare};

@@ -9,12 +9,12 @@ use nix::sys::mman::{MlockAllFlags, mlockall};
 /// Keeps processors from sleeping deeply while it lives (`/dev/cpu_dma_latency`, kernel document "PM Quality Of Service
 /// Interface").
 #[derive(Debug)]
-pub(super) struct Wakefulness {
+pub struct Wakefulness {
     _latency: Option<File>,
 }
 
-/// Asks for exact timers, memory that stays, precedence over programs that compute, and processors that wake up quickly.
-pub(super) fn prepare() -> Wakefulness {
+/// Asks, for the calling thread, for exact timers, memory that stays, precedence over programs that compute, and processors that wake up quickly.
+pub fn prepare() -> Wakefulness {
     // The default slack of 50 us is added to every wait (prctl(2), PR_SET_TIMERSLACK). A refusal shows as lateness.
     let _ = nix::sys::prctl::set_timerslack(1);
     // Only what is there now: a limit on locked memory must never make a later allocation fail. A refusal is usual.
