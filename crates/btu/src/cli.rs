@@ -227,6 +227,11 @@ pub(crate) enum Internal {
         #[arg(last = true)]
         command: Vec<std::ffi::OsString>,
     },
+    /// Offers packets in the stations of the network it is in; its order is on standard input
+    Offer {
+        /// The network's runtime directory
+        directory: PathBuf,
+    },
     /// First process of the testbed
     Init,
     /// Carries frames

@@ -6,7 +6,7 @@ use btu_control::agent::{self, AgentSettings};
 use btu_control::worker;
 
 use crate::cli::Internal;
-use crate::{exit, net_exec};
+use crate::{exit, model_check, net_exec};
 
 /// Runs one of them.
 pub(crate) fn run(part: Internal) -> ExitCode {
@@ -17,6 +17,7 @@ pub(crate) fn run(part: Internal) -> ExitCode {
         Internal::Enter { directory, station, command } => {
             exit::code_of(net_exec::enter(&directory, &station, &command))
         }
+        Internal::Offer { directory } => end(model_check::offer(&directory)),
         Internal::Testbed => btu_testbed::house::outer(),
         Internal::Init => btu_testbed::house::init(),
         Internal::Wire { socket } => btu_testbed::house::wire(&socket),

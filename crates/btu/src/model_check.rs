@@ -1,4 +1,11 @@
-//! `btu model --check`: the prediction beside the simulator's answer at the same points, and the files of both.
+//! `btu model --check`: the prediction beside other answers at the same points, simulated or measured, and the files of all.
+
+mod field;
+mod measured;
+mod offering;
+mod points;
+mod sum;
+mod words;
 
 use std::io::Write;
 use std::path::Path;
@@ -6,23 +13,21 @@ use std::path::Path;
 use anyhow::Context;
 use btu_chart::Picture;
 use btu_medium::sim::{Doubt, Outcome, Settings, idealise};
-use btu_model::predict::{Prediction, Range, predict, sweep_with};
-use btu_network::{Arrivals, Drawing};
-use btu_report::{CheckCase, CheckFlow, CheckPoint, ModelCheck, TextOptions, check_csv, check_picture, check_text};
+use btu_model::predict::predict;
+use btu_network::Drawing;
+use btu_report::{
+    Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, TextOptions, check_csv, check_picture, check_text,
+};
+
+use measured::Method;
+use points::{Turned, busiest, label, loaded, swept};
+
+pub(crate) use offering::offer;
 
 use crate::cli::{Answer, CheckOptions, Common, Model, Pictures};
 use crate::exit::Refusal;
 use crate::progress::SimulationBar;
 use crate::{files, sim, terminal};
-
-/// Least and greatest load of the busiest medium when nothing else is turned.
-const LOADS: [f64; 2] = [0.05, 0.95];
-
-/// A network at one point of what is turned.
-struct Turned {
-    value: f64,
-    drawing: Drawing,
-}
 
 /// Checks the network of `source`: along `--sweep`, or else from small to large load.
 pub(crate) fn run(model: &Model, common: &Common, source: &files::Source) -> anyhow::Result<()> {
@@ -30,115 +35,109 @@ pub(crate) fn run(model: &Model, common: &Common, source: &files::Source) -> any
     let drawing = read(&model.settings)?;
     let (turned, points) = match &model.sweep {
         Some(range) => (label(range), swept(range, &model.settings, read)?),
-        None => ("data load of the busiest medium (%)".to_owned(), loaded(&drawing, model.check.points)?),
+        None => ("data load of the busiest medium (%)".to_owned(), loaded(&drawing, model.check.points())?),
     };
-    let check = check(&drawing, turned, &points, &model.check)?;
+    let check = check(&drawing, turned, &points, &model.check, &model.network)?;
     write(&check, model)?;
     print(&check, common)
 }
 
-fn label(range: &Range) -> String {
-    if range.unit.is_empty() { range.key.clone() } else { format!("{} ({})", range.key, range.unit) }
-}
-
-/// The network at each value of `range`.
-fn swept(
-    range: &Range,
-    settings: &[(String, String)],
-    read: impl Fn(&[(String, String)]) -> Result<Drawing, Refusal>,
-) -> Result<Vec<Turned>, Refusal> {
-    let drawings = sweep_with(range, |key, value| {
-        let turned = [settings, &[(key.to_owned(), value.to_owned())]].concat();
-        read(&turned)
-    })?;
-    Ok(drawings.into_iter().map(|(value, drawing)| Turned { value, drawing }).collect())
-}
-
-/// The network with its rates turned so that the busiest medium or line has loads from small to large.
-fn loaded(drawing: &Drawing, points: u32) -> Result<Vec<Turned>, Refusal> {
-    let open = scaled(drawing, 1.0, true);
-    let base = busiest(&predict(&open)).filter(|load| *load > 0.0).ok_or_else(|| {
-        let problem = "no traffic of this network has a rate that could be turned: check along a key of the file, for \
-                       example --sweep stations.host.count=2..20";
-        Refusal::Usage(problem.to_owned())
-    })?;
-    let [least, greatest] = LOADS;
-    let step = (greatest - least) / f64::from(points.max(2) - 1);
-    let load = |number: u32| least + f64::from(number) * step;
-    let turned = |load: f64| Turned { value: load * 100.0, drawing: scaled(drawing, load / base, false) };
-    Ok((0..points).map(|number| turned(load(number))).collect())
-}
-
-/// The drawing with all rates times `factor`; with `open_only` without traffic that has no rate.
-fn scaled(drawing: &Drawing, factor: f64, open_only: bool) -> Drawing {
-    let mut drawing = drawing.clone();
-    for flow in &mut drawing.traffic {
-        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } = &mut flow.arrivals {
-            *per_second *= factor;
-        }
-    }
-    let has_rate = |arrivals| matches!(arrivals, Arrivals::Poisson { .. } | Arrivals::Periodic { .. });
-    drawing.traffic.retain(|flow| !open_only || has_rate(flow.arrivals));
-    drawing
-}
-
-/// The largest share of time in frames' own bits of any medium or line.
-fn busiest(prediction: &Prediction) -> Option<f64> {
-    let segments = prediction.segments.iter().map(|segment| segment.utilisation_data);
-    let all = segments.chain(prediction.links.iter().map(|link| link.utilisation_data));
-    all.filter_map(|answer| answer.value).max_by(f64::total_cmp)
-}
-
 /// Every answer at every point.
-fn check(drawing: &Drawing, turned: String, points: &[Turned], options: &CheckOptions) -> anyhow::Result<ModelCheck> {
-    let bar = SimulationBar::new(options.quiet);
-    let mut cases = Vec::new();
-    for (place, &answer) in options.check.iter().enumerate() {
-        let progress = |share: f64| bar.show((place as f64 + share) / options.check.len() as f64);
-        cases.push(case(answer, points, options, progress)?);
-    }
-    bar.clear();
-    let how = format!("{} replications at each point, seed {}; intervals of 95 %", options.replications, options.seed);
-    Ok(ModelCheck { network: drawing.name.clone(), how, turned, cases })
-}
-
-fn case(
-    answer: Answer,
+fn check(
+    drawing: &Drawing,
+    turned: String,
     points: &[Turned],
     options: &CheckOptions,
-    progress: impl Fn(f64),
-) -> anyhow::Result<CheckCase> {
-    let mut flows: Vec<CheckFlow> = Vec::new();
-    for (place, turned) in points.iter().enumerate() {
-        let mut drawing = turned.drawing.clone();
-        if answer == Answer::Ideal {
-            idealise(&mut drawing);
-        }
-        let suited = Settings::suited(&drawing, options.seed);
-        let settings = Settings { replications: options.replications, ..suited };
-        let replications = sim::replicate_all(&drawing, &settings, |share| {
-            progress((place as f64 + share) / points.len() as f64);
-        })?;
-        let outcome = Outcome::of(&drawing, &settings, &replications);
-        add(&mut flows, turned.value, &predict(&drawing), &outcome);
+    source: &str,
+) -> anyhow::Result<ModelCheck> {
+    let bar = SimulationBar::new(options.quiet);
+    let (answers, asked) = (options.check.len() as f64, |answer| options.check.contains(&answer));
+    let progress = |place: usize, share: f64| bar.show((place as f64 + share) / answers);
+    // First, because signals are taken over for it, and that before there are any threads.
+    let measure = || Method::new(options, source, points)?.all(points, |share| progress(0, share));
+    let measured = asked(Answer::Net).then(measure).transpose()?;
+    let mut done = usize::from(measured.is_some());
+    let mut cases = Vec::new();
+    if asked(Answer::Sim) || measured.is_some() {
+        let case = Case { name: "", ideal: false, simulated: asked(Answer::Sim), measured: measured.as_deref() };
+        cases.push(case.at(points, options, |share| progress(done, share))?);
+        done += usize::from(asked(Answer::Sim));
     }
-    let name = if answer == Answer::Ideal { "ideal contention" } else { "" };
-    Ok(CheckCase { name: name.to_owned(), flows })
+    if asked(Answer::Ideal) {
+        let case = Case { name: "ideal contention", ideal: true, simulated: true, measured: None };
+        cases.push(case.at(points, options, |share| progress(done, share))?);
+    }
+    bar.clear();
+    Ok(ModelCheck { network: drawing.name.clone(), how: how(options), turned, cases })
 }
 
-/// One more point for each flow.
-fn add(flows: &mut Vec<CheckFlow>, value: f64, prediction: &Prediction, outcome: &Outcome) {
-    let utilisation = busiest(prediction);
+fn how(options: &CheckOptions) -> String {
+    let measured = if options.check.contains(&Answer::Net) {
+        format!(", measured for {} in all", options.net_time)
+    } else {
+        String::new()
+    };
+    let (replications, seed) = (options.replications, options.seed);
+    format!("{replications} replications at each point{measured}, seed {seed}; intervals of 95 %")
+}
+
+/// One way to have the network, and who is asked about it.
+struct Case<'a> {
+    name: &'a str,
+    ideal: bool,
+    simulated: bool,
+    /// By point and flow.
+    measured: Option<&'a [Vec<Measured>]>,
+}
+
+impl Case<'_> {
+    fn at(&self, points: &[Turned], options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<CheckCase> {
+        let mut flows: Vec<CheckFlow> = Vec::new();
+        for (place, turned) in points.iter().enumerate() {
+            let mut drawing = turned.drawing.clone();
+            if self.ideal {
+                idealise(&mut drawing);
+            }
+            let share = |share: f64| progress((place as f64 + share) / points.len() as f64);
+            let outcome = self.simulated.then(|| simulated(&drawing, options, share)).transpose()?;
+            let measured = self.measured.and_then(|points| points.get(place));
+            add(&mut flows, turned.value, &drawing, outcome.as_ref(), measured.map(Vec::as_slice));
+        }
+        let asked = [(self.simulated, Beside::Simulated), (self.measured.is_some(), Beside::Measured)];
+        let answers = asked.into_iter().filter_map(|(asked, beside)| asked.then_some(beside)).collect();
+        Ok(CheckCase { name: self.name.to_owned(), answers, flows })
+    }
+}
+
+fn simulated(drawing: &Drawing, options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<Outcome> {
+    let suited = Settings::suited(drawing, options.seed);
+    let settings = Settings { replications: options.replications, ..suited };
+    let replications = sim::replicate_all(drawing, &settings, progress)?;
+    Ok(Outcome::of(drawing, &settings, &replications))
+}
+
+/// One more point for each flow; measured flows are in the drawing's order.
+fn add(
+    flows: &mut Vec<CheckFlow>,
+    value: f64,
+    drawing: &Drawing,
+    outcome: Option<&Outcome>,
+    measured: Option<&[Measured]>,
+) {
+    let prediction = predict(drawing);
+    let utilisation = busiest(&prediction);
     for predicted in &prediction.flows {
         let name = &predicted.name;
-        let simulated = outcome.flows.iter().find(|flow| flow.name == *name);
+        let simulated = outcome.and_then(|outcome| outcome.flows.iter().find(|flow| flow.name == *name));
         let overloaded = |doubt: &Doubt| matches!(doubt, Doubt::Saturated { flow, .. } if flow == name);
+        let place = drawing.traffic.iter().position(|flow| flow.name == *name);
         let point = CheckPoint {
             value,
             utilisation,
             predicted: predicted.delay_seconds.value,
             simulated: simulated.and_then(|flow| flow.delay.as_ref()).map(|delay| delay.mean),
-            overloaded: outcome.doubts.iter().any(overloaded),
+            overloaded: outcome.is_some_and(|outcome| outcome.doubts.iter().any(overloaded)),
+            measured: measured.zip(place).and_then(|(measured, place)| measured.get(place)).cloned(),
         };
         match flows.iter_mut().find(|flow| flow.name == *name) {
             Some(flow) => flow.points.push(point),
@@ -185,14 +184,15 @@ fn print(check: &ModelCheck, common: &Common) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use btu_units::Span;
+
+    use super::points::scaled;
+    use super::points::tests::CABLE;
     use super::*;
 
-    const CABLE: &str = "name = \"cable\"\n[segments.ether]\nmedium = \"shared-ethernet\"\nlength = \"1 km\"\n\
-                         contention = \"ideal\"\n[stations.host]\nsegment = \"ether\"\ncount = 20\n\
-                         [traffic.everyone]\nfrom = \"host\"\nto = \"host\"\nsize = \"1000 B\"\nload = \"30 %\"\n";
-
     fn options(points: u32) -> CheckOptions {
-        CheckOptions { check: vec![Answer::Sim], points, replications: 3, seed: 1, quiet: true }
+        let (check, net_time) = (vec![Answer::Sim], Span::from_seconds(10));
+        CheckOptions { check, points: Some(points), replications: 3, net_time, seed: 1, quiet: true }
     }
 
     /// With ideal contention closed form and simulator describe the same network.
@@ -202,24 +202,13 @@ mod tests {
         let base = busiest(&predict(&drawing)).unwrap();
         let at = |load: f64| Turned { value: load, drawing: scaled(&drawing, load / base, false) };
         let points = [0.1, 0.3, 0.5, 0.7].map(at);
-        let check = check(&drawing, "load".to_owned(), &points, &options(4)).unwrap();
+        let check = check(&drawing, "load".to_owned(), &points, &options(4), "cable.toml").unwrap();
         let flow = &check.cases[0].flows[0];
         assert_eq!(flow.points.len(), 4);
         for point in &flow.points {
             assert!((point.utilisation.unwrap() - point.value).abs() < 1e-9, "{point:?}");
-            let error = point.error().unwrap().value;
+            let error = point.error(Beside::Simulated).unwrap().value;
             assert!(error.abs() < 0.02, "{point:?}: off by {error}");
         }
-    }
-
-    #[test]
-    fn loads_reach_from_small_to_large() {
-        let drawing = Drawing::read(CABLE, "cable.toml").unwrap();
-        let points = loaded(&drawing, 19).unwrap();
-        let values: Vec<f64> = points.iter().map(|turned| turned.value).collect();
-        assert!((values[0] - 5.0).abs() < 1e-9 && (values[18] - 95.0).abs() < 1e-9 && values.len() == 19, "{values:?}");
-        assert_eq!(loaded(&drawing, 1).unwrap().len(), 1);
-        let silent = Drawing { traffic: Vec::new(), ..drawing };
-        assert!(loaded(&silent, 3).is_err_and(|error| error.to_string().contains("--sweep")));
     }
 }

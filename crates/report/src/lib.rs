@@ -21,7 +21,8 @@ pub use head::{RunHead, TextOptions};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
 pub use model::{MostFound, SweepTable, model_text, most_text, sweep_csv, sweep_text};
 pub use model_check::{
-    Break, CheckCase, CheckFlow, CheckPoint, ModelCheck, Verdict, WITHIN, check_csv, check_picture, check_text,
+    Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
+    check_picture, check_text,
 };
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;

@@ -1,5 +1,7 @@
-//! A prediction beside what a simulation gave at the same points: the figures, what they say together, and how it looks.
+//! A prediction beside other answers at the same points, simulated or measured: the figures, what they say together, and how
+//! it looks.
 
+mod measured;
 mod picture;
 mod text;
 mod verdict;
@@ -7,6 +9,7 @@ mod verdict;
 use btu_stats::{Estimate, Interval};
 use serde::Serialize;
 
+pub use measured::{Measured, MeasuredBooks};
 pub use picture::check_picture;
 pub use text::{check_csv, check_text};
 pub use verdict::{Break, Verdict};
@@ -14,12 +17,12 @@ pub use verdict::{Break, Verdict};
 /// The shares within which a prediction may be called valid, from strict to generous.
 pub const WITHIN: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 
-/// Predicted and simulated mean delays of a network at several points.
+/// Predicted mean delays of a network at several points, and others beside them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelCheck {
     /// The network's name.
     pub network: String,
-    /// How long and how often was simulated, and with which seed.
+    /// How long and how often was simulated and measured, and with which seed.
     pub how: String,
     /// What was turned from point to point, with its unit: `data load of the busiest medium (%)`.
     pub turned: String,
@@ -32,8 +35,30 @@ pub struct ModelCheck {
 pub struct CheckCase {
     /// What is different from the drawing; empty for the network as drawn.
     pub name: String,
+    /// What stands beside the prediction.
+    pub answers: Vec<Beside>,
     /// The flows in the drawing's order.
     pub flows: Vec<CheckFlow>,
+}
+
+/// What may stand beside a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beside {
+    /// The simulator's answer.
+    Simulated,
+    /// The emulated network's, to real packets.
+    Measured,
+}
+
+impl Beside {
+    /// As it is called in tables and pictures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated",
+            Self::Measured => "measured",
+        }
+    }
 }
 
 /// One flow at all points.
@@ -45,8 +70,8 @@ pub struct CheckFlow {
     pub points: Vec<CheckPoint>,
 }
 
-/// Two answers to one question: a flow's mean delay.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// Answers to one question: a flow's mean delay.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckPoint {
     /// Of what was turned.
     pub value: f64,
@@ -55,31 +80,60 @@ pub struct CheckPoint {
     /// Predicted mean delay in seconds; none past saturation.
     #[serde(rename = "predicted_seconds")]
     pub predicted: Option<f64>,
-    /// Simulated mean delay in seconds with its interval; none where nothing arrived.
+    /// Simulated mean delay in seconds with its interval; none where nothing arrived, or nothing was simulated.
     #[serde(rename = "simulated_seconds")]
     pub simulated: Option<Estimate>,
     /// Whether the simulation was overloaded, so that its delay means nothing.
     pub overloaded: bool,
+    /// What real packets saw, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
 }
 
 impl CheckPoint {
-    /// The simulated mean, where it means something.
-    pub fn settled(&self) -> Option<Estimate> {
-        self.simulated.filter(|_| !self.overloaded)
+    /// The mean delay by this answer, in seconds.
+    pub fn answer(&self, beside: Beside) -> Option<Estimate> {
+        match beside {
+            Beside::Simulated => self.simulated,
+            Beside::Measured => self.measured.as_ref().and_then(|measured| measured.delay),
+        }
     }
 
-    /// By how much the prediction is off, as a share of the simulated mean, with the simulation's interval: -0.1 is 10 % too
+    /// Whether the network was overloaded by this answer.
+    pub fn is_overloaded(&self, beside: Beside) -> bool {
+        match beside {
+            Beside::Simulated => self.overloaded,
+            Beside::Measured => self.measured.as_ref().is_some_and(|measured| measured.overloaded),
+        }
+    }
+
+    /// Whether what was measured says nothing of the network.
+    pub fn is_void(&self, beside: Beside) -> bool {
+        beside == Beside::Measured && self.measured.as_ref().is_some_and(|measured| !measured.void.is_empty())
+    }
+
+    /// The mean delay, where it means something.
+    pub fn settled(&self, beside: Beside) -> Option<Estimate> {
+        self.answer(beside).filter(|_| !self.is_overloaded(beside) && !self.is_void(beside))
+    }
+
+    /// By how much the prediction is off, as a share of the other answer's mean, with that one's interval: -0.1 is 10 % too
     /// little.
-    pub fn error(&self) -> Option<Estimate> {
-        let (predicted, simulated) = (self.predicted?, self.settled()?);
-        let of = |simulated: f64| predicted / simulated - 1.0;
-        let ends = simulated.interval.filter(|ends| ends.low > 0.0);
+    pub fn error(&self, beside: Beside) -> Option<Estimate> {
+        let (predicted, other) = (self.predicted?, self.settled(beside)?);
+        let of = |other: f64| predicted / other - 1.0;
+        let ends = other.interval.filter(|ends| ends.low > 0.0);
         let interval = ends.map(|ends| Interval { low: of(ends.high), high: of(ends.low) });
-        Some(Estimate { value: of(simulated.value), interval })
+        Some(Estimate { value: of(other.value), interval })
     }
 
     /// Whether both say that the network is overloaded.
-    pub fn both_overloaded(&self) -> bool {
-        self.predicted.is_none() && self.overloaded
+    pub fn both_overloaded(&self, beside: Beside) -> bool {
+        self.predicted.is_none() && self.is_overloaded(beside) && !self.is_void(beside)
+    }
+
+    /// The share of the other answer's mean delay that this machine is to blame for.
+    pub fn late_share(&self, beside: Beside) -> Option<f64> {
+        self.measured.as_ref().filter(|_| beside == Beside::Measured)?.late_share()
     }
 }

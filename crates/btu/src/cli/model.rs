@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use btu_model::predict::{PacketSizes, Range};
 use btu_units::{Bytes, Span};
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use super::model_check::{CheckOptions, Pictures};
 use super::quantity;
@@ -18,12 +18,14 @@ Examples:
   btu model citi-1989-light --transfer '20 MB' --sweep traffic.background.packets_per_s=0..1100:100 --csv curve.csv
   btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms'
   btu model ethernet-shared-10 --check sim,ideal --svg check.svg    beside the simulator, 5 to 95 % load
+  btu model ethernet-shared-10 --check sim,net     and beside real packets in the emulated network
   btu model campus --most stations --mean-delay '20 ms'    how many stations that takes
 
 A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a lower bound.";
 
 /// `btu model`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("curves").multiple(true))]
 pub(crate) struct Model {
     /// Network file or a name of the library; - reads standard input
     #[arg(value_name = "FILE")]

@@ -2,24 +2,30 @@
 
 use std::path::PathBuf;
 
+use btu_units::Span;
 use clap::{Args, ValueEnum};
+
+use super::quantity;
 
 /// Other answers to hold the prediction against.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckOptions {
-    /// Hold the prediction against the simulator at the same points
+    /// Hold the prediction against other answers at the same points, one or several of them: sim,net
     #[arg(long, value_enum, value_name = "ANSWER", value_delimiter = ',', group = "curves")]
     #[arg(conflicts_with_all = ["most", "transfer", "sizes"])]
     pub(crate) check: Vec<Answer>,
-    /// At how many loads to check, from 5 % to 95 % of the busiest medium
-    #[arg(long, value_name = "NUMBER", default_value = "19", requires = "check")]
+    /// At how many loads to check, from 5 % to 95 % of the busiest medium [default: 19, with net 7]
+    #[arg(long, value_name = "NUMBER", requires = "check")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) points: u32,
-    /// How often each point is simulated
+    pub(crate) points: Option<u32>,
+    /// How often each point is simulated and measured
     #[arg(long, value_name = "NUMBER", default_value = "5", requires = "check")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) replications: u32,
-    /// Seed of the simulator's chance
+    /// How long each point is measured in the emulated network, all replications together
+    #[arg(long, value_name = "TIME", default_value = "10 s", requires = "check", value_parser = quantity::<Span>)]
+    pub(crate) net_time: Span,
+    /// Seed of all chance
     #[arg(long, value_name = "NUMBER", default_value = "1", requires = "check")]
     pub(crate) seed: u64,
     /// No progress
@@ -27,11 +33,20 @@ pub(crate) struct CheckOptions {
     pub(crate) quiet: bool,
 }
 
+impl CheckOptions {
+    /// At how many loads: fewer where each takes its time.
+    pub(crate) fn points(&self) -> u32 {
+        self.points.unwrap_or(if self.check.contains(&Answer::Net) { 7 } else { 19 })
+    }
+}
+
 /// An answer beside the prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Answer {
     /// The simulator, as the network is drawn
     Sim,
+    /// The emulated network: real packets between namespaces, as by `btu net`
+    Net,
     /// The simulator with Lam's ideal contention on every shared Ethernet, against the closed form for that
     Ideal,
 }

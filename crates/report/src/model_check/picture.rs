@@ -2,7 +2,7 @@
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 
-use super::{CheckCase, CheckFlow, CheckPoint, ModelCheck};
+use super::{Beside, CheckCase, CheckFlow, CheckPoint, ModelCheck};
 
 /// More curves in one picture cannot be told apart.
 const MOST_PAIRS: usize = 3;
@@ -10,20 +10,27 @@ const MOST_PAIRS: usize = 3;
 /// Errors beyond this many per cent are cut off below the curves: they would press all others flat.
 const MOST_ERROR: f64 = 100.0;
 
-/// Predicted and simulated mean delays over what was turned, and the prediction's error below. Of many flows the first few.
+/// A flow of a case, and what the names of its series end with.
+struct Drawn<'a> {
+    answers: &'a [Beside],
+    flow: &'a CheckFlow,
+    suffix: String,
+}
+
+/// Mean delays by all answers over what was turned, and the prediction's errors below. Of many flows the first few.
 pub fn check_picture(check: &ModelCheck) -> Picture {
-    let pairs: Vec<(&CheckCase, &CheckFlow)> =
-        check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow))).collect();
-    let mut notes = vec![check.how.clone()];
-    if pairs.len() > MOST_PAIRS {
-        notes.push(format!("{} more are left out", pairs.len() - MOST_PAIRS));
-    }
-    let shown = &pairs[..pairs.len().min(MOST_PAIRS)];
     let several = check.cases.iter().any(|case| case.flows.len() > 1);
-    let names: Vec<String> = shown.iter().map(|(case, flow)| suffix(case, flow, several)).collect();
-    let flows: Vec<(&CheckFlow, &str)> =
-        shown.iter().zip(&names).map(|((_, flow), name)| (*flow, name.as_str())).collect();
-    let values = || flows.iter().flat_map(|(flow, _)| flow.points.iter().map(|point| point.value));
+    let mut all: Vec<Drawn<'_>> = Vec::new();
+    for case in &check.cases {
+        let flows = case.flows.iter();
+        all.extend(flows.map(|flow| Drawn { answers: &case.answers, flow, suffix: suffix(case, flow, several) }));
+    }
+    let mut notes = vec![check.how.clone()];
+    if all.len() > MOST_PAIRS {
+        notes.push(format!("{} more are left out", all.len() - MOST_PAIRS));
+        all.truncate(MOST_PAIRS);
+    }
+    let values = || all.iter().flat_map(|drawn| drawn.flow.points.iter().map(|point| point.value));
     let x = |label: &str| {
         let (first, last) =
             values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -31,53 +38,57 @@ pub fn check_picture(check: &ModelCheck) -> Picture {
         if last - first > 50.0 && first >= 0.0 && last <= 100.0 { axis.within(0.0, 100.0) } else { axis }
     };
     Picture {
-        title: format!("Mean delay predicted and simulated: {}", check.network),
+        title: format!("Mean delay {}: {}", answers(check), check.network),
         notes,
-        panels: vec![curves(&flows, x("")), residuals(&flows, x(&check.turned))],
+        panels: vec![curves(&all, x("")), residuals(&all, x(&check.turned))],
     }
 }
 
-/// What a pair's names end with.
+/// `predicted and simulated`, `predicted, simulated and measured`.
+fn answers(check: &ModelCheck) -> String {
+    let has = |beside: &Beside| check.cases.iter().any(|case| case.answers.contains(beside));
+    let beside: Vec<&str> =
+        [Beside::Simulated, Beside::Measured].iter().filter(|beside| has(beside)).map(|beside| beside.name()).collect();
+    let separator = if beside.len() > 1 { ", " } else { " and " };
+    format!("predicted{separator}{}", beside.join(" and "))
+}
+
+/// What the names of a flow's series end with.
 fn suffix(case: &CheckCase, flow: &CheckFlow, several: bool) -> String {
     let parts = [(several, &flow.name), (!case.name.is_empty(), &case.name)];
     parts.iter().filter(|(said, _)| *said).flat_map(|(_, name)| [", ", name.as_str()]).collect()
 }
 
-fn curves(flows: &[(&CheckFlow, &str)], x: Axis) -> Panel {
-    let pair = |(flow, name): &(&CheckFlow, &str)| {
+fn curves(all: &[Drawn<'_>], x: Axis) -> Panel {
+    let mut drawn = Vec::new();
+    for Drawn { answers, flow, suffix } in all {
         let predicted =
             |point: &CheckPoint| Point::new(point.value, point.predicted.map_or(f64::NAN, |delay| delay * 1e3));
-        let simulated = |point: &CheckPoint| Point { interval: None, ..simulated_point(point) };
-        let with_interval = |point: &CheckPoint| {
-            let interval = point.settled().and_then(|simulated| simulated.interval);
-            Point { interval: interval.map(|ends| (ends.low * 1e3, ends.high * 1e3)), ..simulated(point) }
-        };
-        [
-            series(format!("predicted{name}"), Mark::Line, flow, predicted),
-            series(format!("simulated{name}"), Mark::Points, flow, with_interval),
-        ]
-    };
-    Panel {
-        x,
-        y: Axis::logarithmic("mean delay (ms)"),
-        height: 330,
-        across: vec![],
-        series: flows.iter().flat_map(pair).collect(),
+        drawn.push(series(format!("predicted{suffix}"), Mark::Line, flow, predicted));
+        for &beside in *answers {
+            let settled = |point: &CheckPoint| {
+                let settled = point.settled(beside).map(|delay| delay.scaled(1e3));
+                let interval = settled.and_then(|delay| delay.interval).map(|ends| (ends.low, ends.high));
+                Point { interval, ..Point::new(point.value, settled.map_or(f64::NAN, |delay| delay.value)) }
+            };
+            drawn.push(series(format!("{}{suffix}", beside.name()), Mark::Points, flow, settled));
+        }
     }
+    Panel { x, y: Axis::logarithmic("mean delay (ms)"), height: 330, across: vec![], series: drawn }
 }
 
-fn simulated_point(point: &CheckPoint) -> Point {
-    Point::new(point.value, point.settled().map_or(f64::NAN, |simulated| simulated.value * 1e3))
-}
-
-fn residuals(flows: &[(&CheckFlow, &str)], x: Axis) -> Panel {
-    let error = |point: &CheckPoint| {
-        let error = point.error().map(|error| error.scaled(100.0));
-        let interval = error.and_then(|error| error.interval).map(|ends| (ends.low, ends.high));
-        Point { interval, ..Point::new(point.value, error.map_or(f64::NAN, |error| error.value)) }
-    };
-    let drawn: Vec<Series> =
-        flows.iter().map(|(flow, name)| series(format!("simulated{name}"), Mark::LinePoints, flow, error)).collect();
+fn residuals(all: &[Drawn<'_>], x: Axis) -> Panel {
+    let mut drawn: Vec<Series> = Vec::new();
+    for Drawn { answers, flow, suffix } in all {
+        for &beside in *answers {
+            let error = |point: &CheckPoint| {
+                let error = point.error(beside).map(|error| error.scaled(100.0));
+                let interval = error.and_then(|error| error.interval).map(|ends| (ends.low, ends.high));
+                Point { interval, ..Point::new(point.value, error.map_or(f64::NAN, |error| error.value)) }
+            };
+            drawn.push(series(format!("{}{suffix}", beside.name()), Mark::LinePoints, flow, error));
+        }
+    }
     let worst =
         drawn.iter().flat_map(|series| &series.points).map(|point| point.y.abs()).filter(|error| error.is_finite());
     let beyond = worst.fold(0.0, f64::max) > MOST_ERROR;
@@ -99,6 +110,7 @@ fn series(name: String, mark: Mark, flow: &CheckFlow, point: impl Fn(&CheckPoint
 mod tests {
     use btu_stats::{Estimate, Interval};
 
+    use super::super::measured::tests::measured;
     use super::*;
 
     fn flow(name: &str) -> CheckFlow {
@@ -108,13 +120,17 @@ mod tests {
             predicted: (value < 90.0).then_some(0.001),
             simulated: Some(Estimate { value: 0.0011, interval: Some(Interval::around(0.0011, 1e-5)) }),
             overloaded: false,
+            measured: None,
         };
         CheckFlow { name: name.to_owned(), points: [5.0, 50.0, 95.0].map(point).to_vec() }
     }
 
     fn check(names: &[&str]) -> ModelCheck {
-        let case =
-            |name: &str| CheckCase { name: name.to_owned(), flows: names.iter().map(|name| flow(name)).collect() };
+        let case = |name: &str| CheckCase {
+            name: name.to_owned(),
+            answers: vec![Beside::Simulated],
+            flows: names.iter().map(|name| flow(name)).collect(),
+        };
         ModelCheck {
             network: "lab".to_owned(),
             how: "5 replications".to_owned(),
@@ -136,6 +152,23 @@ mod tests {
         let document = btu_chart::svg(&picture);
         assert!(expected.iter().all(|name| document.contains(&format!("data-series=\"{name}\""))));
         assert_eq!(document, btu_chart::svg(&check_picture(&check(&["everyone"]))));
+    }
+
+    #[test]
+    fn a_curve_for_each_answer() {
+        let mut check = check(&["everyone"]);
+        check.cases.truncate(1);
+        let case = &mut check.cases[0];
+        case.answers.push(Beside::Measured);
+        for point in &mut case.flows[0].points {
+            point.measured = Some(measured(0.0012, 1e-5, [0.0; 2]));
+        }
+        let picture = check_picture(&check);
+        assert_eq!(names(&picture), ["predicted", "simulated", "measured"]);
+        assert_eq!(picture.title, "Mean delay predicted, simulated and measured: lab");
+        let residuals: Vec<&str> = picture.panels[1].series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(residuals, ["simulated", "measured"]);
+        assert!((picture.panels[0].series[2].points[0].y - 1.2).abs() < 1e-12);
     }
 
     #[test]

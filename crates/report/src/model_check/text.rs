@@ -1,11 +1,10 @@
 //! The check in a terminal, and as comma-separated values.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use btu_stats::Estimate;
-
 use super::verdict::{Break, Verdict};
-use super::{CheckCase, CheckFlow, CheckPoint, ModelCheck, WITHIN};
+use super::{Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, WITHIN};
 use crate::head::TextOptions;
 use crate::number::{NOTHING, percent, plus_minus, three_digits};
 use crate::paint::Paint;
@@ -21,7 +20,9 @@ pub fn check_text(check: &ModelCheck, options: &TextOptions) -> String {
     for (case, flow) in check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow))) {
         let note = format!("mean delay in ms; x is the {}", check.turned);
         let _ = write!(out, "\n{}  {}\n", paint.title(&heading(case, flow)), paint.quiet(&note));
-        for line in table(flow).into_iter().chain(verdicts(flow, options.columns())) {
+        let notes = notes(flow).into_iter().flat_map(|note| wrap(&note, options.columns(), 2));
+        let verdicts = case.answers.iter().flat_map(|&beside| verdicts(case, flow, beside, options.columns()));
+        for line in table(case, flow).into_iter().chain(notes).chain(verdicts) {
             let _ = writeln!(out, "{line}");
         }
     }
@@ -32,28 +33,75 @@ fn heading(case: &CheckCase, flow: &CheckFlow) -> String {
     if case.name.is_empty() { flow.name.clone() } else { format!("{}, {}", flow.name, case.name) }
 }
 
-fn table(flow: &CheckFlow) -> Vec<String> {
-    let head = ["x", "utilisation %", "predicted", "simulated", "", "error %"];
-    let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 0);
+fn table(case: &CheckCase, flow: &CheckFlow) -> Vec<String> {
+    let mut head = vec!["x", "utilisation %", "predicted"];
+    for beside in &case.answers {
+        head.extend([beside.name(), "", "error %"]);
+        head.extend((*beside == Beside::Measured).then_some("late %"));
+    }
+    let mut sheet = Sheet::new(head.into_iter().map(str::to_owned).collect(), 0);
     for point in &flow.points {
-        sheet.row(vec![
+        let mut row = vec![
             plain(point.value),
             point.utilisation.map_or_else(|| NOTHING.to_owned(), percent),
             point.predicted.map_or_else(|| "saturated".to_owned(), milliseconds),
-            simulated(point),
-            plus_minus(point.settled().as_ref()),
-            point.error().map_or_else(|| NOTHING.to_owned(), |error| signed_percent(error.value)),
-        ]);
+        ];
+        row.extend(case.answers.iter().flat_map(|&beside| cells(point, beside)));
+        sheet.row(row);
     }
     sheet.lines()
 }
 
-fn simulated(point: &CheckPoint) -> String {
-    match point.simulated {
-        _ if point.overloaded => "overloaded".to_owned(),
-        Some(Estimate { value, .. }) => milliseconds(value),
-        None => NOTHING.to_owned(),
+/// Of one answer at one point.
+fn cells(point: &CheckPoint, beside: Beside) -> Vec<String> {
+    let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
+    let answer = if point.is_void(beside) {
+        "void".to_owned()
+    } else if point.is_overloaded(beside) {
+        "overloaded".to_owned()
+    } else {
+        or_nothing(point.answer(beside).map(|answer| milliseconds(answer.value)))
+    };
+    let mut cells = vec![
+        answer,
+        plus_minus(point.settled(beside).as_ref()),
+        or_nothing(point.error(beside).map(|error| signed_percent(error.value))),
+    ];
+    if beside == Beside::Measured {
+        cells.push(or_nothing(point.settled(beside).and(point.late_share(beside)).map(percent)));
     }
+    cells
+}
+
+/// What is to be known of the measured points: the books, and why points are void.
+fn notes(flow: &CheckFlow) -> Vec<String> {
+    let measured: Vec<(&CheckPoint, &Measured)> =
+        flow.points.iter().filter_map(|point| Some((point, point.measured.as_ref()?))).collect();
+    if measured.is_empty() {
+        return Vec::new();
+    }
+    let void = measured.iter().filter(|(_, measured)| !measured.void.is_empty());
+    let void = void.map(|(point, measured)| format!("Void at {}: {}.", plain(point.value), measured.void.join("; ")));
+    std::iter::once(books(&measured)).chain(void).collect()
+}
+
+/// The books of all points.
+fn books(points: &[(&CheckPoint, &Measured)]) -> String {
+    let sum = |figure: fn(&Measured) -> u64| points.iter().map(|(_, measured)| figure(measured)).sum::<u64>();
+    let (sent, received) = (sum(|measured| measured.sent), sum(|measured| measured.received));
+    let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
+    for (cause, frames) in points.iter().flat_map(|(_, measured)| &measured.network.dropped) {
+        *causes.entry(cause).or_insert(0) += frames;
+    }
+    let missing = match sent.saturating_sub(received) {
+        0 => ", none missing".to_owned(),
+        missing if causes.is_empty() => format!(", {missing} missing"),
+        missing => {
+            let causes: Vec<String> = causes.iter().map(|(cause, frames)| format!("{frames} {cause}")).collect();
+            format!(", {missing} missing (all flows: {})", causes.join(", "))
+        }
+    };
+    format!("Measured: {sent} packets sent, {received} received{missing}.")
 }
 
 /// With four significant digits: three would hide errors of half a per cent.
@@ -74,57 +122,92 @@ fn plain(value: f64) -> String {
 }
 
 /// One line for each share.
-fn verdicts(flow: &CheckFlow, width: usize) -> Vec<String> {
-    WITHIN.iter().flat_map(|&within| wrap(&verdict(flow.verdict(within), within), width, 2)).collect()
+fn verdicts(case: &CheckCase, flow: &CheckFlow, beside: Beside, width: usize) -> Vec<String> {
+    let against = if case.answers.len() > 1 { format!("As {}, within", beside.name()) } else { "Within".to_owned() };
+    let line = |within: f64| {
+        let within_text = format!("{against} {:.0} %", within * 100.0);
+        wrap(&verdict(flow.verdict(beside, within), &within_text, beside), width, 2)
+    };
+    WITHIN.into_iter().flat_map(line).collect()
 }
 
-fn verdict(verdict: Verdict, within: f64) -> String {
-    let within = format!("Within {:.0} %", within * 100.0);
+fn verdict(verdict: Verdict, within: &str, beside: Beside) -> String {
     match verdict {
         Verdict::Everywhere(last) => format!("{within}: valid at all points, up to utilisation {} %.", percent(last)),
         Verdict::UpTo(last, reason) => {
-            format!("{within}: valid up to utilisation {} %; at the next point {}.", percent(last), because(reason))
+            let because = because(reason, beside);
+            format!("{within}: valid up to utilisation {} %; at the next point {because}.", percent(last))
         }
-        Verdict::Nowhere(reason) => format!("{within}: not valid; at the first point {}.", because(reason)),
+        Verdict::Nowhere(reason) => format!("{within}: not valid; at the first point {}.", because(reason, beside)),
         Verdict::Unknown => format!("{within}: nothing to compare."),
     }
 }
 
-fn because(reason: Break) -> String {
-    match reason {
-        Break::Off(error) => format!("it is off by {} %", signed_percent(error)),
-        Break::Overload => "only one of the two is overloaded".to_owned(),
-        Break::Undecided => "the simulation's interval is too wide to tell".to_owned(),
+fn because(reason: Break, beside: Beside) -> String {
+    match (reason, beside) {
+        (Break::Off(error), _) => format!("it is off by {} %", signed_percent(error)),
+        (Break::Overload, _) => "only one of the two is overloaded".to_owned(),
+        (Break::Undecided, Beside::Simulated) => "the simulation's interval is too wide to tell".to_owned(),
+        (Break::Undecided, Beside::Measured) => "the measurement's interval is too wide to tell".to_owned(),
+        (Break::Late(share), _) => {
+            format!("{} % of the delay is lateness of this machine, too much to tell", percent(share))
+        }
+        (Break::Void, _) => "the measurement is void".to_owned(),
     }
 }
 
 /// A row for each point of each flow, delays in seconds, shares of 1; empty where there is no value.
 pub fn check_csv(check: &ModelCheck) -> String {
-    let mut out = "case,flow,x,utilisation,predicted_s,simulated_s,simulated_low_s,simulated_high_s,error,overloaded\n"
+    let mut out = "case,flow,x,utilisation,predicted_s,simulated_s,simulated_low_s,simulated_high_s,error,overloaded,\
+                   measured_s,measured_low_s,measured_high_s,measured_error,measured_overloaded,measured_void,sent,\
+                   received,sender_late_s,wire_late_s\n"
         .to_owned();
     for (case, flow) in check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow))) {
+        let case = if case.name.is_empty() { "as drawn" } else { &case.name };
         for point in &flow.points {
-            let interval = point.simulated.and_then(|simulated| simulated.interval);
-            let numbers = [
-                point.utilisation,
-                point.predicted,
-                point.simulated.map(|simulated| simulated.value),
-                interval.map(|interval| interval.low),
-                interval.map(|interval| interval.high),
-                point.error().map(|error| error.value),
-            ];
-            let numbers = numbers.map(|number| number.map_or_else(String::new, |number| number.to_string())).join(",");
-            let case = if case.name.is_empty() { "as drawn" } else { &case.name };
-            let _ = writeln!(out, "{case},{},{},{numbers},{}", flow.name, plain(point.value), point.overloaded);
+            let predicted = [point.utilisation, point.predicted].map(or_empty).join(",");
+            let (simulated, measured) = (columns(point, Beside::Simulated), columns(point, Beside::Measured));
+            let place = format!("{case},{},{}", flow.name, plain(point.value));
+            let _ = writeln!(out, "{place},{predicted},{simulated},{measured},{}", further_columns(point));
         }
     }
     out
 }
 
+fn or_empty(number: Option<f64>) -> String {
+    number.map_or_else(String::new, |number| number.to_string())
+}
+
+/// Mean, interval, error, overload.
+fn columns(point: &CheckPoint, beside: Beside) -> String {
+    let answer = point.answer(beside);
+    let interval = answer.and_then(|answer| answer.interval);
+    let numbers = [
+        answer.map(|answer| answer.value),
+        interval.map(|interval| interval.low),
+        interval.map(|interval| interval.high),
+        point.error(beside).map(|error| error.value),
+    ];
+    let overloaded = match (beside, &point.measured) {
+        (Beside::Measured, None) => String::new(),
+        _ => point.is_overloaded(beside).to_string(),
+    };
+    format!("{},{overloaded}", numbers.map(or_empty).join(","))
+}
+
+/// What only a measurement has.
+fn further_columns(point: &CheckPoint) -> String {
+    let Some(measured) = &point.measured else { return ",,,,".to_owned() };
+    let Measured { sent, received, sender_late_seconds, wire_late_seconds, .. } = measured;
+    let void = measured.void.join("; ").replace('"', "'");
+    format!("\"{void}\",{sent},{received},{sender_late_seconds},{wire_late_seconds}")
+}
+
 #[cfg(test)]
 mod tests {
-    use btu_stats::Interval;
+    use btu_stats::{Estimate, Interval};
 
+    use super::super::measured::tests::measured;
     use super::*;
 
     fn check() -> ModelCheck {
@@ -135,6 +218,7 @@ mod tests {
             predicted,
             simulated: simulated(delay),
             overloaded: false,
+            measured: None,
         };
         let last = CheckPoint { overloaded: true, ..point(100.000_000_01, None, 0.5) };
         let points = vec![point(10.0, Some(0.001), 0.001), point(50.0, Some(0.0011), 0.0012), last];
@@ -143,7 +227,7 @@ mod tests {
             network: "lab".to_owned(),
             how: "5 replications".to_owned(),
             turned: "data load (%)".to_owned(),
-            cases: vec![CheckCase { name: String::new(), flows }],
+            cases: vec![CheckCase { name: String::new(), answers: vec![Beside::Simulated], flows }],
         }
     }
 
@@ -167,11 +251,70 @@ mod tests {
         ");
     }
 
+    fn measured_check() -> ModelCheck {
+        let mut check = check();
+        let case = &mut check.cases[0];
+        case.answers.push(Beside::Measured);
+        let overloaded = Measured { overloaded: true, ..measured(0.6, 0.1, [0.0; 2]) };
+        let mut void = measured(1.2e-3, 1e-5, [0.2e-3, 0.0]);
+        void.void.push("packets left 0.2 ms late, 17 % of the delay".to_owned());
+        void.network.dropped.insert("queue full".to_owned(), 2);
+        for (point, measured) in
+            case.flows[0].points.iter_mut().zip([measured(1.01e-3, 1e-5, [5e-6, 10e-6]), void, overloaded])
+        {
+            point.measured = Some(measured);
+        }
+        check
+    }
+
+    #[test]
+    fn three_answers_stand_side_by_side() {
+        let text = check_text(&measured_check(), &TextOptions { colour: false, width: 120 });
+        insta::assert_snapshot!(text, @r"
+        Check of the prediction of lab
+        5 replications
+
+        everyone  mean delay in ms; x is the data load (%)
+          x  utilisation %  predicted   simulated         error %    measured         error %  late %
+        ─────────────────────────────────────────────────────────────────────────────────────────────
+         10             10      1.000       1.000  ±1.0%     +0.0       1.010  ±1.0%     -1.0     1.5
+         50             50      1.100       1.200  ±1.0%     -8.3        void               -       -
+        100            100  saturated  overloaded               -  overloaded               -       -
+        Measured: 300 packets sent, 294 received, 6 missing (all flows: 2 queue full).
+        Void at 50: packets left 0.2 ms late, 17 % of the delay.
+        As simulated, within 2 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
+        As simulated, within 5 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
+        As simulated, within 10 %: valid at all points, up to utilisation 100 %.
+        As simulated, within 20 %: valid at all points, up to utilisation 100 %.
+        As measured, within 2 %: valid up to utilisation 10 %; at the next point the measurement is void.
+        As measured, within 5 %: valid up to utilisation 10 %; at the next point the measurement is void.
+        As measured, within 10 %: valid up to utilisation 10 %; at the next point the measurement is void.
+        As measured, within 20 %: valid up to utilisation 10 %; at the next point the measurement is void.
+        ");
+    }
+
     #[test]
     fn a_row_of_values_for_each_point() {
         let csv = check_csv(&check());
         let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
         assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
         assert_eq!(rows[3][..5], ["as drawn", "everyone", "100", "1.0000000001", ""]);
+        let csv = check_csv(&measured_check());
+        let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(
+            rows[1][10..],
+            [
+                "0.00101",
+                "0.001",
+                "0.00102",
+                "-0.00990099009900991",
+                "false",
+                "\"\"",
+                "100",
+                "98",
+                "0.000005",
+                "0.00001"
+            ]
+        );
     }
 }

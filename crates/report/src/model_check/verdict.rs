@@ -1,11 +1,12 @@
 //! How far a prediction holds.
 //!
 //! The rule: points are taken by rising utilisation. A point agrees within x when the prediction is off by at most x of the
-//! simulated mean, or when both call the network overloaded. The prediction is valid up to the utilisation of the last
+//! mean beside it, or when both call the network overloaded. The prediction is valid up to the utilisation of the last
 //! point before the first that does not agree; agreement beyond is chance and does not count. A point whose interval is
-//! wider than x to either side cannot be judged and ends the range as well.
+//! wider than x to either side cannot be judged and ends the range as well; and so does a measured one that is void, or of
+//! whose delay more than x is this machine's own lateness.
 
-use super::{CheckFlow, CheckPoint};
+use super::{Beside, CheckFlow, CheckPoint};
 
 /// Up to where a prediction holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,19 +28,23 @@ pub enum Break {
     Off(f64),
     /// Only one of the two is overloaded.
     Overload,
-    /// The simulation's interval is too wide.
+    /// The interval of what stands beside it is too wide.
     Undecided,
+    /// This share of what was measured is lateness of this machine.
+    Late(f64),
+    /// What was measured is void.
+    Void,
 }
 
 impl CheckFlow {
-    /// Up to where the prediction holds within this share; see the module's rule.
-    pub fn verdict(&self, within: f64) -> Verdict {
+    /// Up to where the prediction holds within this share of the answer beside it; see the module's rule.
+    pub fn verdict(&self, beside: Beside, within: f64) -> Verdict {
         let utilisation = |point: &CheckPoint| point.utilisation.unwrap_or(0.0);
         let mut points: Vec<&CheckPoint> = self.points.iter().collect();
         points.sort_by(|one, other| utilisation(one).total_cmp(&utilisation(other)));
         let mut last = None;
         for point in points {
-            if let Some(reason) = judge(point, within) {
+            if let Some(reason) = judge(point, beside, within) {
                 return last.map_or(Verdict::Nowhere(reason), |last| Verdict::UpTo(last, reason));
             }
             last = Some(utilisation(point));
@@ -49,16 +54,21 @@ impl CheckFlow {
 }
 
 /// Why a point does not agree; none if it does.
-fn judge(point: &CheckPoint, within: f64) -> Option<Break> {
-    if point.both_overloaded() {
+fn judge(point: &CheckPoint, beside: Beside, within: f64) -> Option<Break> {
+    if point.is_void(beside) {
+        return Some(Break::Void);
+    }
+    if point.both_overloaded(beside) {
         return None;
     }
-    let Some(error) = point.error() else {
-        let nothing = point.simulated.is_none() && !point.overloaded;
+    let Some(error) = point.error(beside) else {
+        let nothing = point.answer(beside).is_none() && !point.is_overloaded(beside);
         return Some(if nothing { Break::Undecided } else { Break::Overload });
     };
-    let half = point.settled().and_then(|simulated| simulated.relative_half_width());
-    if error.value.abs() > within {
+    let half = point.settled(beside).and_then(|settled| settled.relative_half_width());
+    if let Some(late) = point.late_share(beside).filter(|late| *late > within) {
+        Some(Break::Late(late))
+    } else if error.value.abs() > within {
         Some(Break::Off(error.value))
     } else if half.is_some_and(|half| half > within) {
         Some(Break::Undecided)
@@ -71,11 +81,16 @@ fn judge(point: &CheckPoint, within: f64) -> Option<Break> {
 mod tests {
     use btu_stats::{Estimate, Interval};
 
+    use super::super::Measured;
+    use super::super::measured::tests::measured;
     use super::*;
+
+    const SIMULATED: Beside = Beside::Simulated;
 
     fn point(utilisation: f64, predicted: Option<f64>, simulated: f64, half: f64) -> CheckPoint {
         let simulated = Some(Estimate { value: simulated, interval: Some(Interval::around(simulated, half)) });
-        CheckPoint { value: 0.0, utilisation: Some(utilisation), predicted, simulated, overloaded: false }
+        let utilisation = Some(utilisation);
+        CheckPoint { value: 0.0, utilisation, predicted, simulated, overloaded: false, measured: None }
     }
 
     fn flow(points: &[CheckPoint]) -> CheckFlow {
@@ -91,16 +106,16 @@ mod tests {
             point(0.1, Some(1.0), 1.01, 0.001),
             point(0.3, Some(1.1), 1.14, 0.01),
         ]);
-        assert_eq!(flow.verdict(0.05), Verdict::UpTo(0.3, Break::Off(1.2 / 1.5 - 1.0)));
-        assert_eq!(flow.verdict(0.005), Verdict::Nowhere(Break::Off(1.0 / 1.01 - 1.0)));
-        assert_eq!(flow.verdict(0.25), Verdict::Everywhere(0.9));
+        assert_eq!(flow.verdict(SIMULATED, 0.05), Verdict::UpTo(0.3, Break::Off(1.2 / 1.5 - 1.0)));
+        assert_eq!(flow.verdict(SIMULATED, 0.005), Verdict::Nowhere(Break::Off(1.0 / 1.01 - 1.0)));
+        assert_eq!(flow.verdict(SIMULATED, 0.25), Verdict::Everywhere(0.9));
     }
 
     #[test]
     fn what_cannot_be_judged_ends_the_range() {
         let flow = flow(&[point(0.1, Some(1.0), 1.0, 0.01), point(0.2, Some(1.0), 1.0, 0.09)]);
-        assert_eq!(flow.verdict(0.05), Verdict::UpTo(0.1, Break::Undecided));
-        assert_eq!(flow.verdict(0.1), Verdict::Everywhere(0.2));
+        assert_eq!(flow.verdict(SIMULATED, 0.05), Verdict::UpTo(0.1, Break::Undecided));
+        assert_eq!(flow.verdict(SIMULATED, 0.1), Verdict::Everywhere(0.2));
     }
 
     #[test]
@@ -109,17 +124,37 @@ mod tests {
         let both = CheckPoint { overloaded: true, ..point(1.2, None, 9.0, 1.0) };
         let closed_form_alone = point(1.0, None, 9.0, 0.01);
         let simulation_alone = CheckPoint { overloaded: true, ..point(0.95, Some(3.0), 9.0, 0.01) };
-        assert_eq!(flow(&[calm, both]).verdict(0.02), Verdict::Everywhere(1.2));
-        assert_eq!(flow(&[calm, closed_form_alone]).verdict(0.02), Verdict::UpTo(0.5, Break::Overload));
-        assert_eq!(flow(&[simulation_alone]).verdict(0.02), Verdict::Nowhere(Break::Overload));
-        assert_eq!(flow(&[]).verdict(0.02), Verdict::Unknown);
+        assert_eq!(flow(&[calm.clone(), both]).verdict(SIMULATED, 0.02), Verdict::Everywhere(1.2));
+        assert_eq!(flow(&[calm, closed_form_alone]).verdict(SIMULATED, 0.02), Verdict::UpTo(0.5, Break::Overload));
+        assert_eq!(flow(&[simulation_alone]).verdict(SIMULATED, 0.02), Verdict::Nowhere(Break::Overload));
+        assert_eq!(flow(&[]).verdict(SIMULATED, 0.02), Verdict::Unknown);
     }
 
     #[test]
     fn the_error_is_a_share_of_the_simulated_mean() {
-        let error = point(0.1, Some(1.1), 1.0, 0.1).error().unwrap();
+        let error = point(0.1, Some(1.1), 1.0, 0.1).error(SIMULATED).unwrap();
         assert!((error.value - 0.1).abs() < 1e-12);
         let ends = error.interval.unwrap();
         assert!(ends.low.abs() < 1e-12 && (ends.high - (1.1 / 0.9 - 1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn lateness_and_void_points_end_the_range_of_what_is_measured() {
+        let with = |utilisation: f64, other: Measured| CheckPoint {
+            measured: Some(other),
+            ..point(utilisation, Some(1.0e-3), 1.0e-3, 1.0e-6)
+        };
+        // 30 of 1000 us are lateness.
+        let late = with(0.1, measured(1.0e-3, 1.0e-6, [10.0e-6, 20.0e-6]));
+        let Verdict::Nowhere(Break::Late(share)) = flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.02)
+        else {
+            panic!("3 % of lateness cannot be told from 2 %");
+        };
+        assert!((share - 0.03).abs() < 1e-12);
+        assert_eq!(flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.05), Verdict::Everywhere(0.1));
+        assert_eq!(flow(std::slice::from_ref(&late)).verdict(SIMULATED, 0.02), Verdict::Everywhere(0.1));
+        let void = Measured { void: vec!["the sender gave up".to_owned()], ..measured(1.0e-3, 1.0e-6, [0.0; 2]) };
+        let flow = flow(&[late, with(0.5, void)]);
+        assert_eq!(flow.verdict(Beside::Measured, 0.2), Verdict::UpTo(0.1, Break::Void));
     }
 }

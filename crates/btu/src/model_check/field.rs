@@ -1,0 +1,191 @@
+//! The emulated network that stands while points are measured, and the process in it that offers packets.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use btu_network::Drawing;
+use btu_suite::record::WireAccount;
+use btu_testbed::house::{self, Lifeline, NetworkHouse, NetworkRequest, Registry, Rising, Signals};
+
+use super::words::{Order, Record};
+use crate::rate;
+
+/// What a replication may take beside its own time: the last packets, starting, and a busy machine.
+const FURTHER: Duration = Duration::from_secs(30);
+
+/// How long frames that are still on the wire are waited for before the books are closed.
+const DRAINING: Duration = Duration::from_secs(2);
+
+/// Time between two looks.
+const GLANCE: Duration = Duration::from_millis(250);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Lets a thread that waits for signals end what another does.
+#[derive(Default)]
+pub(super) struct Stop(Mutex<(bool, Option<Lifeline>)>);
+
+impl Stop {
+    /// Takes down what stands, and whatever is raised afterwards.
+    pub(super) fn now(&self) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0 = true;
+        state.1.iter().for_each(Lifeline::cut);
+    }
+
+    fn guard(&self, lifeline: Lifeline) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.0 {
+            lifeline.cut();
+        }
+        state.1 = Some(lifeline);
+    }
+}
+
+/// Where points are measured: one network after the other, each for as long as it is the one that is wanted.
+pub(super) struct Field<'a> {
+    signals: &'a Signals,
+    stop: &'a Stop,
+    source: &'a str,
+    seed: u64,
+    executable: PathBuf,
+    standing: Option<Standing>,
+}
+
+struct Standing {
+    house: NetworkHouse,
+    /// Without its traffic.
+    drawing: Drawing,
+}
+
+impl<'a> Field<'a> {
+    /// Nothing stands yet. `source` is what the network is read from.
+    pub(super) fn new(signals: &'a Signals, stop: &'a Stop, source: &'a str, seed: u64) -> anyhow::Result<Self> {
+        let executable = std::env::current_exe().context("finding this program's own file")?;
+        Ok(Self { signals, stop, source, seed, executable, standing: None })
+    }
+
+    /// Measures one replication; the network's own books beside it. `glance` is called now and then.
+    pub(super) fn measure(&mut self, order: &Order, glance: impl Fn()) -> anyhow::Result<(Record, WireAccount)> {
+        let directory = self.stand(&order.drawing)?;
+        house::open_books(&directory)?;
+        let child = self.start(&directory, order)?;
+        let record = await_record(child, Duration::from(order.duration) + FURTHER, glance)?;
+        let account = drained(&directory)?;
+        if held(&account) > 0 {
+            // What is still inside would be in the next books.
+            self.lower()?;
+        }
+        Ok((record, account))
+    }
+
+    /// Takes down what stands.
+    pub(super) fn lower(&mut self) -> anyhow::Result<()> {
+        let Some(standing) = self.standing.take() else { return Ok(()) };
+        let fallen = standing.house.fallen();
+        standing.house.lower()?;
+        match fallen {
+            Some(event) => bail!("{event} under way, so the network fell"),
+            None => Ok(()),
+        }
+    }
+
+    /// Raises the network, if it is not the one that stands. Traffic makes no difference.
+    fn stand(&mut self, drawing: &Drawing) -> anyhow::Result<PathBuf> {
+        let bare = Drawing { traffic: Vec::new(), ..drawing.clone() };
+        if let Some(standing) = self.standing.as_ref().filter(|standing| standing.drawing == bare) {
+            return Ok(standing.house.directory().to_owned());
+        }
+        self.lower()?;
+        let rising = Rising::begin(self.request(&bare)?)?;
+        self.stop.guard(rising.lifeline());
+        let house = rising.finish()?;
+        let directory = house.directory().to_owned();
+        self.standing = Some(Standing { house, drawing: bare });
+        Ok(directory)
+    }
+
+    fn request(&self, drawing: &Drawing) -> anyhow::Result<NetworkRequest> {
+        let name = format!("check-{}", std::process::id());
+        Ok(NetworkRequest {
+            runtime_directory: Registry::of_user()?.place(&name)?,
+            name,
+            drawing: drawing.clone(),
+            seed: self.seed,
+            executable: self.executable.clone(),
+            capture: None,
+            source: self.source.to_owned(),
+            since: rate::wall_clock(),
+        })
+    }
+
+    /// The process in the network; it ends with it.
+    fn start(&self, directory: &std::path::Path, order: &Order) -> anyhow::Result<Child> {
+        let Some(first) = order.drawing.stations.first() else { bail!("a network without stations was raised") };
+        let mut command = Command::new(&self.executable);
+        command.args(["internal", "enter"]).arg(directory).arg(&first.name).arg("--");
+        command.arg(&self.executable).args(["internal", "offer"]).arg(directory);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = self.signals.start(&mut command).context("starting this program again")?;
+        let order = serde_json::to_vec(order)?;
+        let mut input = child.stdin.take().context("a pipe is missing")?;
+        input.write_all(&order).context("telling the stations what to send")?;
+        Ok(child)
+    }
+}
+
+/// What the process in the network says in the end.
+fn await_record(mut child: Child, patience: Duration, glance: impl Fn()) -> anyhow::Result<Record> {
+    let output = child.stdout.take().context("a pipe is missing")?;
+    let said = listen(output, patience, glance);
+    if said.is_err() {
+        // It may have ended by itself.
+        child.kill().ok();
+    }
+    let status = child.wait().context("waiting for the stations")?;
+    let said = said?;
+    if !status.success() {
+        bail!("the stations could not offer their packets ({status}); see the line before");
+    }
+    serde_json::from_str(&said).context("understanding the stations' record")
+}
+
+fn listen(mut output: ChildStdout, patience: Duration, glance: impl Fn()) -> anyhow::Result<String> {
+    let (tell, told) = mpsc::channel();
+    let read = move || {
+        let mut said = String::new();
+        // Nobody listens any more when it took too long.
+        tell.send(output.read_to_string(&mut said).map(|_| said)).ok();
+    };
+    thread::Builder::new().name("record".to_owned()).spawn(read)?;
+    let deadline = Instant::now() + patience;
+    loop {
+        match told.recv_timeout(GLANCE) {
+            Ok(said) => return said.context("hearing the stations"),
+            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => glance(),
+            Err(_) => bail!("the stations did not answer within {} s", patience.as_secs()),
+        }
+    }
+}
+
+/// The wire's books when nothing is on it any more, or as they are after a while.
+fn drained(directory: &std::path::Path) -> anyhow::Result<WireAccount> {
+    let deadline = Instant::now() + DRAINING;
+    loop {
+        let account = house::account(directory)?;
+        if held(&account) == 0 || Instant::now() > deadline {
+            return Ok(account);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Frames on the wire.
+pub(super) fn held(account: &WireAccount) -> u64 {
+    account.elements.iter().map(|element| element.held).sum()
+}

@@ -1,0 +1,53 @@
+//! What is said between the process that checks and the one in the emulated network: an order, and a record.
+
+use btu_network::Drawing;
+use btu_units::Span;
+use serde::{Deserialize, Serialize};
+
+/// One replication that is to be measured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// The network with its traffic.
+    pub(super) drawing: Drawing,
+    pub(super) seed: u64,
+    /// Which replication, from 0: it is offered the same packets as the simulator's of this number.
+    pub(super) number: u32,
+    /// How long packets are offered.
+    pub(super) duration: Span,
+    /// Packets that are due before this do not count.
+    pub(super) warm_up: Span,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// In the drawing's order.
+    pub(super) flows: Vec<FlowRecord>,
+    /// Packets handed to the stations' kernels, those of the warm-up as well; the same for what follows.
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    /// Packets that the sender gave up on, because it was too late.
+    pub(super) unsent: u64,
+    /// Packets that the senders' kernels refused.
+    pub(super) refused: u64,
+    /// Packets that the receivers' kernels had no room for.
+    pub(super) buffer_drops: u64,
+    /// Packets that arrived later than the end of the warm-up, or of the offer, and were due before.
+    pub(super) inside_at_start: u64,
+    pub(super) inside_at_end: u64,
+}
+
+/// What came of a flow: of its packets that were due after the warm-up, where nothing else is said.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct FlowRecord {
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    /// Octets of frames that were received.
+    pub(super) octets: u64,
+    /// Packets that arrived between the end of the warm-up and of the offer, whenever they were due.
+    pub(super) in_time: u64,
+    /// From due to arrival; none where nothing arrived.
+    pub(super) delay_seconds: Option<f64>,
+    /// From due to sent.
+    pub(super) late_seconds: f64,
+}

@@ -1,0 +1,84 @@
+//! What real packets saw of a flow at one point.
+
+use std::collections::BTreeMap;
+
+use btu_stats::Estimate;
+use serde::Serialize;
+
+/// A flow's packets in the emulated network, of all replications together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    /// Mean delay in seconds, from the moment a packet was due to its arrival, with its interval; none where none arrived.
+    #[serde(rename = "delay_seconds")]
+    pub delay: Option<Estimate>,
+    /// The mean of each replication, in seconds.
+    pub replications_seconds: Vec<f64>,
+    /// Whether the network was overloaded, so that the delay means nothing.
+    pub overloaded: bool,
+    /// Why the point says nothing of the network; empty where it does.
+    pub void: Vec<String>,
+    /// Bits of frames that arrived, per second, from destination address to check sequence.
+    pub goodput_bits_per_second: Option<Estimate>,
+    /// Packets of this flow that were sent and counted.
+    pub sent: u64,
+    /// Those that arrived; the others were lost, or still under way at the end.
+    pub received: u64,
+    /// How long after their time packets left their sender, in the mean; it is part of the delay.
+    pub sender_late_seconds: f64,
+    /// How long after their time frames left the wire, in the mean; it is part of the delay.
+    pub wire_late_seconds: f64,
+    /// Packets of the whole network.
+    pub network: MeasuredBooks,
+}
+
+/// Every packet of all flows and replications: sent = received + lost + in flight.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct MeasuredBooks {
+    /// Handed to the stations' kernels.
+    pub sent: u64,
+    /// That arrived.
+    pub received: u64,
+    /// That the network dropped, by the cause that the wire's books name.
+    pub dropped: BTreeMap<String, u64>,
+    /// That did not arrive and were not under way.
+    pub lost: u64,
+    /// Still in the network when nobody waited any more.
+    pub in_flight: u64,
+}
+
+impl Measured {
+    /// The share of the delay that the sender's and the wire's lateness makes.
+    pub fn late_share(&self) -> Option<f64> {
+        Some((self.sender_late_seconds + self.wire_late_seconds) / self.delay?.value)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use btu_stats::Interval;
+
+    use super::*;
+
+    /// A point with this mean delay and half width, and so late a sender and wire, in seconds.
+    pub(crate) fn measured(delay: f64, half: f64, [sender, wire]: [f64; 2]) -> Measured {
+        Measured {
+            delay: Some(Estimate { value: delay, interval: Some(Interval::around(delay, half)) }),
+            replications_seconds: vec![delay - half, delay + half],
+            overloaded: false,
+            void: Vec::new(),
+            goodput_bits_per_second: None,
+            sent: 100,
+            received: 98,
+            sender_late_seconds: sender,
+            wire_late_seconds: wire,
+            network: MeasuredBooks { sent: 100, received: 98, lost: 2, ..MeasuredBooks::default() },
+        }
+    }
+
+    #[test]
+    fn lateness_is_a_share_of_the_delay() {
+        let share = measured(1e-3, 1e-6, [10e-6, 40e-6]).late_share().unwrap();
+        assert!((share - 0.05).abs() < 1e-12);
+        assert_eq!(Measured { delay: None, ..measured(1.0, 0.1, [0.0; 2]) }.late_share(), None);
+    }
+}
