@@ -1,5 +1,6 @@
 //! Exit codes, and the one line that says why.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use btu_control::coordinator::{CoordinatorError, Interrupt};
@@ -37,7 +38,8 @@ pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("btu: {error:#}");
+    // The terminal may be gone (SIGHUP), and then there is nobody to tell.
+    writeln!(std::io::stderr(), "btu: {error:#}").ok();
     ExitCode::from(number(&error))
 }
 

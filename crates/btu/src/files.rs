@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use btu_network::{Drawing, ReadError, Reader, library, library_text, library_trace};
+use btu_network::{Drawing, Files, Parameter, ReadError, Reader, library, library_text, library_trace};
 
 use crate::exit::Refusal;
 
@@ -54,8 +54,16 @@ impl Source {
     /// The drawing, or everything that is wrong with the file.
     pub(crate) fn read(&self, settings: &[(String, String)]) -> Result<Drawing, ReadError> {
         let files = |name: &str| self.file(name);
-        let reader = Reader::new(&self.name).files(&files);
-        settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value)).read(&self.text)
+        reader(&self.name, &files, settings).read(&self.text)
+    }
+
+    /// The same, with the values that can be turned.
+    pub(crate) fn read_parameters(
+        &self,
+        settings: &[(String, String)],
+    ) -> Result<(Drawing, Vec<Parameter>), ReadError> {
+        let files = |name: &str| self.file(name);
+        reader(&self.name, &files, settings).read_parameters(&self.text)
     }
 
     /// A file that the network file names: beside it, else the library's of that name.
@@ -70,6 +78,11 @@ impl Source {
             Err(error) => Err(format!("{}: {error}", path.display())),
         }
     }
+}
+
+fn reader<'a>(name: &'a str, files: Files<'a>, settings: &[(String, String)]) -> Reader<'a> {
+    let reader = Reader::new(name).files(files);
+    settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value))
 }
 
 /// `KEY=VALUE`, as `--set` takes it.

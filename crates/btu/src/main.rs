@@ -8,6 +8,7 @@ mod history;
 mod internal;
 mod model;
 mod model_check;
+mod model_ui;
 mod net;
 mod net_books;
 mod net_check;

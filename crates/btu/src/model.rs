@@ -10,10 +10,13 @@ use btu_report::{SweepTable, model_text, sweep_csv, sweep_text, workbook};
 use crate::cli::{Common, Model};
 use crate::exit::Refusal;
 use crate::files::{self, Source};
-use crate::{model_check, terminal};
+use crate::{model_check, model_ui, terminal};
 
 /// Predicts, and prints what was asked for.
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
+    if model.ui {
+        return model_ui::run(model, common);
+    }
     let source = files::source(&model.network)?;
     if !model.check.check.is_empty() {
         return model_check::run(model, common, &source);

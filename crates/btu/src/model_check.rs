@@ -3,7 +3,7 @@
 mod field;
 mod measured;
 mod offering;
-mod points;
+pub(crate) mod points;
 mod sum;
 mod words;
 

@@ -19,7 +19,7 @@ mod xlsx;
 pub use compare::{comparison_markdown, comparison_text};
 pub use head::{RunHead, TextOptions};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
-pub use model::{MostFound, SweepTable, model_text, most_text, sweep_csv, sweep_text};
+pub use model::{MostFound, SweepTable, alike_segments, figures, model_text, most_text, sweep_csv, sweep_text};
 pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
     check_picture, check_text,

@@ -2,8 +2,8 @@
 //!
 //! The blocks follow figures 9 and 10 of the CITI study: what goes in, what is used, what it costs a packet.
 
+pub mod figures;
 mod flows;
-mod number;
 mod search;
 mod submodels;
 mod sweep;
@@ -11,6 +11,7 @@ mod sweep;
 use btu_model::predict::{Doubt, Prediction};
 
 pub use search::{MostFound, most_text};
+pub use submodels::alike_segments;
 pub use sweep::{SweepTable, sweep_csv, sweep_text};
 
 use crate::head::TextOptions;

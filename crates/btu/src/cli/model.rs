@@ -19,6 +19,7 @@ Examples:
   btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms'
   btu model ethernet-shared-10 --check sim,ideal --svg check.svg    beside the simulator, 5 to 95 % load
   btu model ethernet-shared-10 --check sim,net     and beside real packets in the emulated network
+  btu model campus --ui                                    turn values, and see what follows at once
   btu model campus --most stations --mean-delay '20 ms'    how many stations that takes
 
 A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a lower bound.";
@@ -54,6 +55,9 @@ pub(crate) struct Model {
     /// Write a workbook to this file: a sheet for each submodel, with formulas that follow their input cells
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "most"], conflicts_with = "check")]
     pub(crate) xlsx: Option<PathBuf>,
+    /// Open a view of the terminal in which values are turned up and down and tables and a curve follow
+    #[arg(long, conflicts_with_all = ["sweep", "most", "check", "xlsx"])]
+    pub(crate) ui: bool,
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
     #[arg(long, value_name = "KEY", requires = "bound")]
     pub(crate) most: Option<String>,

@@ -48,7 +48,7 @@ pub(super) fn loaded(drawing: &Drawing, points: u32) -> Result<Vec<Turned>, Refu
 }
 
 /// The drawing with all rates times `factor`; with `open_only` without traffic that has no rate.
-pub(super) fn scaled(drawing: &Drawing, factor: f64, open_only: bool) -> Drawing {
+pub(crate) fn scaled(drawing: &Drawing, factor: f64, open_only: bool) -> Drawing {
     let mut drawing = drawing.clone();
     for flow in &mut drawing.traffic {
         if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } = &mut flow.arrivals {
@@ -61,7 +61,7 @@ pub(super) fn scaled(drawing: &Drawing, factor: f64, open_only: bool) -> Drawing
 }
 
 /// The largest share of time in frames' own bits of any medium or line.
-pub(super) fn busiest(prediction: &Prediction) -> Option<f64> {
+pub(crate) fn busiest(prediction: &Prediction) -> Option<f64> {
     let segments = prediction.segments.iter().map(|segment| segment.utilisation_data);
     let all = segments.chain(prediction.links.iter().map(|link| link.utilisation_data));
     all.filter_map(|answer| answer.value).max_by(f64::total_cmp)

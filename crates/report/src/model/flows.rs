@@ -3,7 +3,7 @@
 use btu_model::predict::{Limit, TransferPrediction};
 
 use super::Page;
-use super::number::{answer, digits, percent, rate, short, time, whole_or};
+use super::figures::{answer, digits, percent, rate, short, time, whole_or};
 use super::submodels::aligned;
 use crate::sheet::Sheet;
 

@@ -2,7 +2,7 @@
 
 use btu_model::predict::Found;
 
-use super::number::{digits, time};
+use super::figures::{digits, time};
 
 /// What was looked for, and what was found.
 #[derive(Debug, Clone, PartialEq)]

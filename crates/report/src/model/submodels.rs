@@ -3,7 +3,7 @@
 use btu_model::predict::{FrameKind, LinePrediction, MediumKind, PacketSizes, SegmentPrediction};
 
 use super::Page;
-use super::number::{answer, bit_rate, percent, rate, short, time, whole_or};
+use super::figures::{answer, bit_rate, percent, rate, short, time, whole_or};
 use crate::sheet::Sheet;
 
 /// Blocks and rows of one kind that are shown; the others are in the JSON.
@@ -11,7 +11,7 @@ const MOST: usize = 12;
 
 /// Every submodel.
 pub(super) fn blocks(page: &Page) -> Vec<Vec<String>> {
-    let groups = groups(&page.prediction.segments);
+    let groups = alike_segments(&page.prediction.segments);
     let mut blocks: Vec<Vec<String>> = groups
         .iter()
         .take(MOST)
@@ -27,8 +27,8 @@ pub(super) fn blocks(page: &Page) -> Vec<Vec<String>> {
     blocks
 }
 
-/// Segments of one group with the same numbers are told once.
-fn groups(segments: &[SegmentPrediction]) -> Vec<(&SegmentPrediction, usize)> {
+/// Segments of one group with the same numbers are told once: the first, and how many there are.
+pub fn alike_segments(segments: &[SegmentPrediction]) -> Vec<(&SegmentPrediction, usize)> {
     let mut groups: Vec<(&SegmentPrediction, usize)> = Vec::new();
     for segment in segments {
         let same =

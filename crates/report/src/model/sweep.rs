@@ -3,7 +3,7 @@
 use btu_model::Answer;
 use btu_model::predict::Prediction;
 
-use super::number::{digits, percent, short, time};
+use super::figures::{digits, percent, short, time};
 use crate::head::TextOptions;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, wrap};

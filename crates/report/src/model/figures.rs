@@ -3,7 +3,7 @@
 use btu_model::{Answer, Warning};
 
 /// `value` with so many significant digits, in plain notation where that is short.
-pub(super) fn digits(value: f64, digits: i32) -> String {
+pub fn digits(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }
@@ -15,7 +15,7 @@ pub(super) fn digits(value: f64, digits: i32) -> String {
 }
 
 /// Seconds with five digits and the unit that suits: `1.0667 ms`; from a second on two decimals at least.
-pub(super) fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     match seconds {
         _ if seconds >= 100.0 => format!("{seconds:.2} s"),
         _ if seconds >= 1.0 => format!("{} s", digits(seconds, 4)),
@@ -26,18 +26,18 @@ pub(super) fn time(seconds: f64) -> String {
 }
 
 /// A share in per cent: two decimals below 100.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if value >= 1000.0 { format!("{value:.0} %") } else { format!("{value:.2} %") }
 }
 
 /// A rate: whole where it is as good as whole, and nothing below a frame in ten days.
-pub(super) fn rate(per_second: f64) -> String {
+pub fn rate(per_second: f64) -> String {
     if per_second < 1e-6 { "0".to_owned() } else { whole_or(per_second, 5) }
 }
 
 /// Whole where it is as good as whole, else with so many digits.
-pub(super) fn whole_or(value: f64, other: i32) -> String {
+pub fn whole_or(value: f64, other: i32) -> String {
     let whole = value.round();
     if (1.0..1e9).contains(&whole) && (value - whole).abs() <= whole * 1e-9 {
         format!("{whole:.0}")
@@ -47,12 +47,12 @@ pub(super) fn whole_or(value: f64, other: i32) -> String {
 }
 
 /// Bits per second with the unit that suits.
-pub(super) fn bit_rate(bits: f64) -> String {
+pub fn bit_rate(bits: f64) -> String {
     btu_units::BitRate::from_bits_per_second(bits.round() as u64).to_string()
 }
 
 /// The answer in this form, or why there is none; an answer that is too good is marked.
-pub(super) fn answer(answer: Answer, form: fn(f64) -> String) -> String {
+pub fn answer(answer: Answer, form: fn(f64) -> String) -> String {
     match (answer.value, answer.warning) {
         (Some(value), None) => form(value),
         (Some(value), Some(Warning::Saturated)) => format!("{}, saturated", form(value)),
@@ -63,7 +63,7 @@ pub(super) fn answer(answer: Answer, form: fn(f64) -> String) -> String {
 }
 
 /// The same for a narrow column: no more than a mark.
-pub(super) fn short(answer: Answer, form: fn(f64) -> String) -> String {
+pub fn short(answer: Answer, form: fn(f64) -> String) -> String {
     match (answer.value, answer.warning) {
         (Some(value), Some(Warning::Optimistic | Warning::OutOfRange)) => format!(">{}", form(value)),
         (Some(value), _) => form(value),

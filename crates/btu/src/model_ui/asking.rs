@@ -1,0 +1,208 @@
+//! The thread that works out answers, so that no key waits for one. The newest question counts: an older one is dropped
+//! between two points of its curve.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
+
+use btu_model::predict::{PacketSizes, Prediction, Question, Transfer, predict_with};
+use btu_network::{Drawing, Parameter, Quantity, ReadError};
+use btu_units::Bytes;
+
+use super::curve::{Axis, Curve, Point, values};
+use crate::cli::Model;
+use crate::files::Source;
+use crate::model_check::points::{busiest, scaled};
+
+/// How often a curve that is being worked out is shown.
+const SHOW_EVERY: Duration = Duration::from_millis(80);
+
+/// Values that were turned, by key.
+pub(super) type Changes = BTreeMap<String, String>;
+
+/// What does not change while the view is open.
+#[derive(Debug, Clone)]
+pub(super) struct Basis {
+    pub(super) source: Arc<Source>,
+    /// The settings of the command line.
+    pub(super) settings: Vec<(String, String)>,
+    pub(super) flow: Option<String>,
+    against: Option<String>,
+    sizes: Option<PacketSizes>,
+}
+
+/// A question.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ask {
+    /// Counts up.
+    pub(super) number: u64,
+    /// Values of the file.
+    pub(super) changes: Changes,
+    pub(super) transfer: Option<Bytes>,
+    pub(super) axis: Axis,
+}
+
+/// The answer to it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Answered {
+    pub(super) prediction: Prediction,
+    pub(super) parameters: Vec<Parameter>,
+    /// The data load of the busiest medium; none where nothing has a rate.
+    pub(super) load: Option<f64>,
+}
+
+/// What the thread says.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// The answer to the question with this number, or why there is none.
+    Answer(u64, Result<Box<Answered>, String>),
+    /// Its curve, as far as it is known.
+    Curve(u64, Curve),
+}
+
+impl Basis {
+    pub(super) fn of(model: &Model, source: Source) -> Self {
+        Self {
+            source: Arc::new(source),
+            settings: model.settings.clone(),
+            flow: model.flow.clone(),
+            against: model.against.clone(),
+            sizes: model.sizes.map(Into::into),
+        }
+    }
+
+    /// The command line's settings with these changes.
+    pub(super) fn settings(&self, changes: &Changes) -> Vec<(String, String)> {
+        let changes = changes.iter().map(|(key, value)| (key.clone(), value.clone()));
+        self.settings.iter().cloned().chain(changes).collect()
+    }
+
+    /// The answer to a question.
+    pub(super) fn answer(&self, changes: &Changes, transfer: Option<Bytes>) -> Result<(Drawing, Answered), String> {
+        let (drawing, parameters) =
+            self.source.read_parameters(&self.settings(changes)).map_err(|error| problem(&error))?;
+        let prediction = self.predict(&drawing, transfer)?;
+        let load = busiest(&prediction).filter(|load| *load > 0.0);
+        Ok((drawing, Answered { prediction, parameters, load }))
+    }
+
+    fn predict(&self, drawing: &Drawing, size: Option<Bytes>) -> Result<Prediction, String> {
+        let transfer = size.map(|size| Transfer { size, flow: self.flow.clone(), against: self.against.clone() });
+        predict_with(drawing, &Question { transfer, sizes: self.sizes }).map_err(|error| error.to_string())
+    }
+}
+
+/// The first problem in a line.
+fn problem(error: &ReadError) -> String {
+    let Some(first) = error.problems().first() else { return error.to_string() };
+    let path = if first.path.is_empty() { String::new() } else { format!("{}: ", first.path) };
+    let more = match error.problems().len() {
+        1 => String::new(),
+        number => format!(" (and {} more)", number - 1),
+    };
+    format!("{path}{}{more}", first.message)
+}
+
+/// Answers questions until nobody asks or listens any more.
+pub(super) fn work(basis: &Basis, asks: &Receiver<Ask>, tell: &dyn Fn(Told) -> bool) {
+    let mut next = asks.recv().ok();
+    while let Some(mut ask) = next.take() {
+        while let Ok(newer) = asks.try_recv() {
+            ask = newer;
+        }
+        let mut worker = Worker { basis, asks, tell, newer: None };
+        if !worker.answer(&ask) {
+            return;
+        }
+        next = worker.newer.take().or_else(|| asks.recv().ok());
+    }
+}
+
+struct Worker<'a> {
+    basis: &'a Basis,
+    asks: &'a Receiver<Ask>,
+    tell: &'a dyn Fn(Told) -> bool,
+    newer: Option<Ask>,
+}
+
+impl Worker<'_> {
+    /// The answer, then its curve; false when nobody listens.
+    fn answer(&mut self, ask: &Ask) -> bool {
+        match self.basis.answer(&ask.changes, ask.transfer) {
+            Err(problem) => (self.tell)(Told::Answer(ask.number, Err(problem))),
+            Ok((drawing, answered)) => {
+                let load = answered.load;
+                (self.tell)(Told::Answer(ask.number, Ok(Box::new(answered)))) && self.curve(ask, &drawing, load)
+            }
+        }
+    }
+
+    fn curve(&mut self, ask: &Ask, drawing: &Drawing, load: Option<f64>) -> bool {
+        let (here, is_whole) = match &ask.axis {
+            Axis::Load => (load, false),
+            Axis::Key { value, quantity, .. } => {
+                (Some(*value), matches!(quantity, Quantity::Count | Quantity::Size | Quantity::Bits))
+            }
+            Axis::None => (None, false),
+        };
+        let range = ask.axis.range().unwrap_or_else(|| [0.0, self.end(ask)]);
+        let mut curve = Curve { axis: ask.axis.clone(), range, points: Vec::new(), here };
+        if here.is_none() {
+            return (self.tell)(Told::Curve(ask.number, curve));
+        }
+        let mut shown = Instant::now();
+        for value in values(range, is_whole) {
+            if self.is_outdated() {
+                return true;
+            }
+            if let Some(prediction) = self.at(ask, drawing, load, value) {
+                let place = curve.points.partition_point(|point| point.at < value);
+                curve.points.insert(place, Point::of(value, &prediction));
+            }
+            if shown.elapsed() >= SHOW_EVERY {
+                shown = Instant::now();
+                if !(self.tell)(Told::Curve(ask.number, curve.clone())) {
+                    return false;
+                }
+            }
+        }
+        (self.tell)(Told::Curve(ask.number, curve))
+    }
+
+    /// The prediction at a point; none where the file does not take the value.
+    fn at(&self, ask: &Ask, drawing: &Drawing, load: Option<f64>, value: f64) -> Option<Prediction> {
+        let Axis::Key { key, .. } = &ask.axis else {
+            return self.basis.predict(&scaled(drawing, value / load?, false), ask.transfer).ok();
+        };
+        if key == super::state::TRANSFER {
+            return self.basis.predict(drawing, Some(Bytes::new(value as u64))).ok();
+        }
+        let mut changes = ask.changes.clone();
+        changes.insert(key.clone(), ask.axis.written(value));
+        let drawing = self.basis.source.read(&self.basis.settings(&changes)).ok()?;
+        self.basis.predict(&drawing, ask.transfer).ok()
+    }
+
+    /// Where a frame rate that is as good as none saturates the network.
+    fn end(&mut self, ask: &Ask) -> f64 {
+        const MOST: f64 = 1e9;
+        let silent = Drawing::default();
+        let mut value = 10.0;
+        while value < MOST && !self.is_outdated() {
+            match self.at(ask, &silent, None, value) {
+                Some(prediction) if !super::curve::mean_delay(&prediction).is_saturated() => value *= 2.0,
+                _ => return value,
+            }
+        }
+        value
+    }
+
+    fn is_outdated(&mut self) -> bool {
+        match self.asks.try_recv() {
+            Ok(newer) => self.newer = Some(newer),
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+        }
+        self.newer.is_some()
+    }
+}

@@ -1,0 +1,85 @@
+//! The terminal: taken over while the view is open, and given back however it ends.
+
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use btu_testbed::house::Signals;
+use nix::sys::signal::Signal;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+
+use super::asking::Told;
+
+/// What happens to the view.
+#[derive(Debug)]
+pub(super) enum Happening {
+    Key(KeyEvent),
+    /// The terminal has another size now, or should be drawn for another reason.
+    Resized,
+    Told(Told),
+    Asked(Signal),
+    /// A part of this program ended that should not.
+    Broken(String),
+}
+
+/// The terminal in raw mode, on its second screen. A panic in any thread gives it back before it is told.
+pub(super) struct Screen {
+    pub(super) terminal: DefaultTerminal,
+}
+
+impl Screen {
+    pub(super) fn open() -> std::io::Result<Self> {
+        let opened = ratatui::try_init();
+        if opened.is_err() {
+            ratatui::try_restore().ok();
+        }
+        Ok(Self { terminal: opened? })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing back.
+        self.terminal.show_cursor().ok();
+        ratatui::try_restore().ok();
+    }
+}
+
+/// Passes on keys and sizes, as long as somebody listens. The thread ends with the process: it waits for a key.
+pub(super) fn watch_keys(tell: Sender<Happening>) {
+    thread::spawn(move || {
+        loop {
+            let happening = match event::read() {
+                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => Happening::Key(key),
+                Ok(Event::Resize(..)) => Happening::Resized,
+                Ok(_) => continue,
+                Err(error) => Happening::Broken(format!("reading keys: {error}")),
+            };
+            let is_last = matches!(happening, Happening::Broken(_));
+            if tell.send(happening).is_err() || is_last {
+                return;
+            }
+        }
+    });
+}
+
+/// Passes on what asks this process to end.
+pub(super) fn watch_signals(signals: Signals, tell: Sender<Happening>) {
+    thread::spawn(move || {
+        let happening = signals
+            .await_request()
+            .map_or_else(|error| Happening::Broken(format!("waiting for signals: {error}")), Happening::Asked);
+        tell.send(happening).ok();
+    });
+}
+
+/// Tells when the thread that holds it panics.
+pub(super) struct Guard(pub(super) Sender<Happening>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.send(Happening::Broken("working out an answer failed".to_owned())).ok();
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The right side's upper part: what speaks against the numbers, segments and links, flows, and the transfer.
+
+use btu_model::Warning;
+use btu_model::predict::{Limit, LinePrediction, Prediction, TransferPrediction};
+use btu_report::alike_segments;
+use btu_report::figures::{answer, digits, percent, rate, short, time, whole_or};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line as Text;
+use ratatui::widgets::Paragraph;
+
+use super::table::{self, Column};
+use super::{Palette, TITLE, clipped};
+use crate::model_ui::state::State;
+
+/// Lines that are left to the curve.
+const CURVE: usize = 9;
+
+/// Draws the tables; returns how many lines they took.
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) -> u16 {
+    let prediction = &state.answer.prediction;
+    let width = usize::from(area.width);
+    let mut lines = doubts(prediction, width, palette);
+    let transfer = prediction.transfer.as_ref().map(|at| transfer(at, width, palette)).unwrap_or_default();
+    let media = media(prediction);
+    // Two heads, and an empty line before the curve.
+    let room = usize::from(area.height).saturating_sub(CURVE + lines.len() + transfer.len() + 3);
+    let (of_media, of_flows) = shares(room, media.len(), prediction.flows.len());
+    lines.extend(media_table(&media, of_media, width, palette));
+    lines.extend(flow_table(prediction, of_flows, width, palette));
+    lines.extend(transfer);
+    lines.push(Text::default());
+    let used = lines.len().min(area.height.into());
+    frame.render_widget(Paragraph::new(lines), area);
+    used as u16
+}
+
+/// How many rows two tables get of `room`: what they need, else about half each.
+fn shares(room: usize, first: usize, second: usize) -> (usize, usize) {
+    let half = room / 2;
+    let of_second = second.min(half.max(room.saturating_sub(first)));
+    (first.min(room - of_second), of_second)
+}
+
+/// One line: which places, and of what kind.
+fn doubts(prediction: &Prediction, width: usize, palette: Palette) -> Vec<Text<'static>> {
+    if prediction.doubts.is_empty() {
+        return Vec::new();
+    }
+    let word = |warning| match warning {
+        Warning::Saturated => "saturated",
+        Warning::Optimistic => "a lower bound",
+        Warning::OutOfRange => "out of range",
+    };
+    let mut told: Vec<String> =
+        prediction.doubts.iter().map(|doubt| format!("{} {}", doubt.place, word(doubt.warning))).collect();
+    told.dedup();
+    let is_grave = prediction.doubts.iter().any(|doubt| doubt.warning == Warning::Saturated);
+    let text = clipped(&format!("! {}", told.join(", ")), width.saturating_sub(8)) + " (w why)";
+    vec![Text::styled(text, if is_grave { palette.problem() } else { palette.doubt() })]
+}
+
+/// A row of the table of segments and links.
+struct Medium {
+    name: String,
+    packets: f64,
+    cells: [String; 4],
+    /// Share of time, to tell the busiest.
+    busy: f64,
+}
+
+/// Segments, those alike once, and each direction of a link that carries something.
+fn media(prediction: &Prediction) -> Vec<Medium> {
+    let segments = alike_segments(&prediction.segments).into_iter().map(|(segment, alike)| Medium {
+        name: if alike > 1 { format!("{} (x {alike})", segment.name) } else { segment.name.clone() },
+        packets: segment.offered_packets_per_second,
+        cells: [
+            short(segment.utilisation_data, percent),
+            short(segment.utilisation_data_and_collisions, percent),
+            short(segment.waiting_seconds, time),
+            short(segment.delay_seconds, time),
+        ],
+        busy: segment.utilisation_data.value.unwrap_or(0.0),
+    });
+    let links = prediction.links.iter().filter(|link| link.offered_packets_per_second > 0.0).map(of_link);
+    segments.chain(links).collect()
+}
+
+fn of_link(link: &LinePrediction) -> Medium {
+    Medium {
+        name: if link.alike > 1 { format!("{} (x {})", link.name, link.alike) } else { link.name.clone() },
+        packets: link.offered_packets_per_second,
+        cells: [
+            short(link.utilisation_data, percent),
+            short(link.utilisation, percent),
+            short(link.waiting_seconds, time),
+            short(link.delay_seconds, time),
+        ],
+        busy: link.utilisation_data.value.unwrap_or(0.0),
+    }
+}
+
+fn media_table(media: &[Medium], most: usize, width: usize, palette: Palette) -> Vec<Text<'static>> {
+    let mut shown: Vec<&Medium> = media.iter().collect();
+    let is_cut = shown.len() > most;
+    if is_cut {
+        shown.sort_by(|left, right| right.busy.total_cmp(&left.busy));
+        shown.truncate(most.saturating_sub(1));
+    }
+    let names: Vec<String> = shown.iter().map(|medium| medium.name.clone()).collect();
+    let cells = |place: usize| shown.iter().map(|medium| medium.cells[place].clone()).collect();
+    let packets = shown.iter().map(|medium| rate(medium.packets)).collect();
+    let columns = [
+        Column::new("packets/s", 4, packets),
+        Column::new("data", 1, cells(0)),
+        Column::new("used", 2, cells(1)),
+        Column::new("wait", 5, cells(2)),
+        Column::new("delay", 0, cells(3)),
+    ];
+    let mut lines = table::lines("Media", &names, &columns, width, palette);
+    if is_cut {
+        let rest = media.len() - shown.len();
+        lines.push(Text::styled(format!("... and {rest} less busy"), palette.quiet()));
+    }
+    lines
+}
+
+fn flow_table(prediction: &Prediction, most: usize, width: usize, palette: Palette) -> Vec<Text<'static>> {
+    let flows = &prediction.flows;
+    if flows.is_empty() {
+        return vec![Text::styled("The file draws no traffic: nothing to predict.", palette.doubt())];
+    }
+    let shown = &flows[..if flows.len() > most { most.saturating_sub(1) } else { flows.len() }];
+    let names: Vec<String> = shown.iter().map(|flow| flow.name.clone()).collect();
+    let mut columns = vec![
+        Column::new("senders", 4, shown.iter().map(|flow| flow.senders.to_string()).collect()),
+        Column::new("each /s", 2, shown.iter().map(|flow| short(flow.packets_per_second_each, rate)).collect()),
+        Column::new("bits", 6, shown.iter().map(|flow| whole_or(flow.mean_packet_bits, 6)).collect()),
+        Column::new("Mb/s", 3, shown.iter().map(|flow| short(flow.carried_bits_per_second, megabits)).collect()),
+        Column::new("delay", 0, shown.iter().map(|flow| short(flow.delay_seconds, time)).collect()),
+    ];
+    if flows.iter().any(|flow| flow.response_seconds.is_some()) {
+        let response = shown.iter().map(|flow| flow.response_seconds.map_or_else(String::new, |at| short(at, time)));
+        columns.push(Column::new("response", 1, response.collect()));
+    }
+    if flows.iter().any(|flow| flow.arriving_share < 1.0) {
+        columns.push(Column::new("arrives", 5, shown.iter().map(|flow| percent(flow.arriving_share)).collect()));
+    }
+    let mut lines = table::lines("Flows", &names, &columns, width, palette);
+    if shown.len() < flows.len() {
+        lines.push(Text::styled(format!("... and {} more", flows.len() - shown.len()), palette.quiet()));
+    }
+    lines
+}
+
+fn megabits(bits: f64) -> String {
+    if bits < 1.0 { "0".to_owned() } else { digits(bits / 1e6, 4) }
+}
+
+/// What takes how long, which limits, and from when on the other does.
+fn transfer(transfer: &TransferPrediction, width: usize, palette: Palette) -> Vec<Text<'static>> {
+    let simple = transfer.simple_seconds.map_or_else(|| "none".to_owned(), time);
+    let (limit, style) = match transfer.limit {
+        Limit::Software => ("the software limits", TITLE),
+        Limit::Network => ("the network limits", palette.doubt()),
+        Limit::Saturated => ("the network is saturated", palette.problem()),
+    };
+    let size = btu_units::Bytes::new(transfer.size_bytes as u64);
+    let mut lines = vec![
+        Text::styled(clipped(&format!("Transfer of {size} by {}: {limit}", transfer.flow), width), style),
+        Text::raw(format!("simple {simple}   aggregate {}", answer(transfer.aggregate_seconds, time))),
+    ];
+    if let Some(at) = &transfer.overtaken {
+        let text = format!(
+            "cross at {} packets/s of {} ({})",
+            rate(at.whole_packets_per_second),
+            at.flow,
+            digits(at.packets_per_second, 6)
+        );
+        lines.push(Text::raw(clipped(&text, width)));
+    }
+    lines
+}
