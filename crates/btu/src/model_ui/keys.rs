@@ -107,11 +107,12 @@ impl State {
             KeyCode::Esc => {
                 if is_checked {
                     self.take_back();
+                    self.held.clear();
                 }
                 self.mode = Mode::Browse;
             }
             // The answer to the last one is still to come.
-            _ if is_checked => {}
+            _ if is_checked => self.held.push(key),
             KeyCode::Enter => self.enter(line),
             _ => {
                 line.press(key);

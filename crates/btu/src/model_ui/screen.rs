@@ -7,6 +7,7 @@ use btu_testbed::house::Signals;
 use nix::sys::signal::Signal;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::terminal::is_raw_mode_enabled;
 
 use super::asking::Told;
 
@@ -39,9 +40,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back.
-        self.terminal.show_cursor().ok();
-        ratatui::try_restore().ok();
+        // A panic has given it back already; to leave the second screen twice would put the cursor on top of what it said.
+        if is_raw_mode_enabled().unwrap_or(true) {
+            // A terminal that is gone needs nothing back.
+            self.terminal.show_cursor().ok();
+            ratatui::try_restore().ok();
+        }
     }
 }
 

@@ -1,21 +1,22 @@
 //! What the view knows and how keys change it: no terminal, no clock, no thread.
 
+mod told;
+mod turned;
+
 use std::path::PathBuf;
 
 use btu_network::{Parameter, Quantity};
 use btu_units::Bytes;
+use ratatui::crossterm::event::KeyEvent;
 
-use super::asking::{Answered, Ask, Changes, Told};
+use super::asking::{Answered, Ask, Changes};
 use super::curve::{Axis, Curve};
 use super::line::Line;
-use super::turning::{Turn, turned};
 
 /// The key of the transfer's size, which is no key of the file.
 pub(super) const TRANSFER: &str = "transfer.size";
 /// What stands there without a transfer.
 pub(super) const NO_TRANSFER: &str = "none";
-/// The first size of a transfer.
-const FIRST_TRANSFER: &str = "1 MB";
 
 /// Everything that is shown.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub(super) struct State {
     /// Whether a new question is to be asked.
     is_stale: bool,
     saved: Changes,
+    /// Keys that came while a typed value was looked at.
+    pub(super) held: Vec<KeyEvent>,
     pub(super) wish: Option<Wish>,
 }
 
@@ -146,6 +149,7 @@ impl State {
             asked: 0,
             is_stale: true,
             saved: Changes::new(),
+            held: Vec::new(),
             wish: None,
         }
     }
@@ -159,81 +163,6 @@ impl State {
         let mut changes = self.changes.clone();
         changes.remove(TRANSFER);
         Some(Ask { number: self.asked, changes, transfer: self.transfer(), axis: self.axis() })
-    }
-
-    /// Takes what the working thread says.
-    pub(super) fn told(&mut self, told: Told) {
-        match told {
-            Told::Answer(number, Ok(answer)) => {
-                let transfer = self.parameters.iter().take(1).cloned();
-                self.parameters = transfer.chain(answer.parameters.iter().cloned()).collect();
-                self.answer = *answer;
-                self.mind_figure();
-                if number == self.asked && !self.is_stale {
-                    self.accepted = self.changes.clone();
-                    if matches!(self.mode, Mode::Value { is_checked: true, .. }) {
-                        self.mode = Mode::Browse;
-                    }
-                }
-            }
-            // What is asked for next will be refused too, or not.
-            Told::Answer(number, Err(problem)) if number == self.asked && !self.is_stale => self.refused(&problem),
-            Told::Curve(number, curve) if number == self.asked => self.curve = Some(curve),
-            Told::Answer(..) | Told::Curve(..) => {}
-        }
-    }
-
-    /// Takes what came of saving.
-    pub(super) fn saved(&mut self, saved: Saved) {
-        match saved {
-            Saved::Done(text) => {
-                self.saved = self.changes.clone();
-                self.mode = Mode::Browse;
-                self.note = Some(Note { text, is_problem: false });
-            }
-            Saved::Exists(path) => self.mode = Mode::Overwrite(path),
-            Saved::Failed(problem) => {
-                let line = match &self.mode {
-                    Mode::Path { line, .. } => line.clone(),
-                    Mode::Overwrite(path) => Line::of(&path.display().to_string()),
-                    _ => Line::default(),
-                };
-                self.mode = Mode::Path { line, problem: Some(problem) };
-            }
-        }
-    }
-
-    /// The file does not take the newest changes: back to the last that it took.
-    fn refused(&mut self, problem: &str) {
-        self.take_back();
-        match &mut self.mode {
-            Mode::Value { problem: shown, is_checked, .. } => (*shown, *is_checked) = (Some(problem.to_owned()), false),
-            _ => self.note = Some(Note { text: problem.to_owned(), is_problem: true }),
-        }
-    }
-
-    /// A figure that there is no longer gives way.
-    fn mind_figure(&mut self) {
-        let prediction = &self.answer.prediction;
-        let is_there = match self.figure {
-            Figure::All => true,
-            Figure::Flow(place) => place < prediction.flows.len(),
-            Figure::Transfer => prediction.transfer.is_some(),
-        };
-        if !is_there {
-            self.figure = Figure::All;
-        }
-    }
-
-    /// The next figure: all frames, each flow, the transfer.
-    pub(super) fn next_figure(&mut self) {
-        let flows = self.answer.prediction.flows.len();
-        self.figure = match self.figure {
-            Figure::All if flows > 1 => Figure::Flow(0),
-            Figure::Flow(place) if place + 1 < flows => Figure::Flow(place + 1),
-            Figure::All | Figure::Flow(_) if self.answer.prediction.transfer.is_some() => Figure::Transfer,
-            _ => Figure::All,
-        };
     }
 
     /// The value under a key as it stands, turned or not.
@@ -262,85 +191,6 @@ impl State {
         let words: Vec<String> = self.filter.text().split_whitespace().map(str::to_lowercase).collect();
         let passes = |at: &&Parameter| words.iter().all(|word| at.key.to_lowercase().contains(word));
         self.parameters.iter().filter(passes).collect()
-    }
-
-    /// Chooses the value so many places on.
-    pub(super) fn go(&mut self, places: isize) {
-        let visible = self.visible();
-        let here = visible.iter().position(|at| at.key == self.chosen).unwrap_or(0);
-        let next = here.saturating_add_signed(places).min(visible.len().saturating_sub(1));
-        let Some(key) = visible.get(next).map(|at| at.key.clone()) else { return };
-        if key != self.chosen {
-            self.chosen = key;
-            self.is_stale |= !self.along_load;
-        }
-    }
-
-    /// After the filter has changed: something visible is chosen.
-    pub(super) fn filtered(&mut self) {
-        self.go(0);
-    }
-
-    pub(super) fn turn(&mut self, turn: Turn) {
-        let Some(parameter) = self.chosen_parameter() else { return };
-        let (key, quantity, text) = (parameter.key.clone(), parameter.quantity, self.text(parameter).to_owned());
-        let next = if key == TRANSFER && text == NO_TRANSFER {
-            turn.up.then(|| FIRST_TRANSFER.to_owned())
-        } else {
-            turned(quantity, &text, turn)
-        };
-        match next {
-            Some(next) => self.set(&key, next),
-            None if quantity == Quantity::Words => self.say("this is no single quantity: type it with e"),
-            None => self.say("no further step that way: type a value with e"),
-        }
-    }
-
-    /// Puts a value under a key.
-    pub(super) fn set(&mut self, key: &str, text: String) {
-        let is_first = self.first.iter().any(|at| at.key == key && at.text == text);
-        if is_first {
-            self.changes.remove(key);
-        } else {
-            self.changes.insert(key.to_owned(), text);
-        }
-        if key == TRANSFER {
-            self.figure = if self.transfer().is_some() { Figure::Transfer } else { self.figure };
-        }
-        self.is_stale = true;
-    }
-
-    /// Back to what the file took last: an answer is not waited for.
-    pub(super) fn take_back(&mut self) {
-        self.changes = self.accepted.clone();
-        self.is_stale = true;
-    }
-
-    pub(super) fn reset(&mut self) {
-        let Some(key) = self.chosen_parameter().map(|at| at.key.clone()) else { return };
-        if self.changes.remove(&key).is_some() {
-            self.is_stale = true;
-        } else {
-            self.say("this value has not been changed");
-        }
-    }
-
-    pub(super) fn reset_all(&mut self) {
-        let number = self.changes.len();
-        if number > 0 {
-            self.changes.clear();
-            self.is_stale = true;
-            self.say(&format!("{number} changed back"));
-        }
-    }
-
-    pub(super) fn toggle_axis(&mut self) {
-        self.along_load = !self.along_load;
-        self.is_stale = true;
-    }
-
-    pub(super) fn say(&mut self, text: &str) {
-        self.note = Some(Note { text: text.to_owned(), is_problem: false });
     }
 
     /// The size of the transfer, if there is one.

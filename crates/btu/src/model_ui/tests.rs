@@ -71,6 +71,18 @@ fn type_value_on(bench: &mut Bench, text: &str) {
 }
 
 #[test]
+fn keys_behind_a_typed_value_wait_for_it() {
+    let mut bench = Bench::open(&["ethernet-shared-10"]);
+    choose(&mut bench, "ether.rate");
+    bench.keys("e").state.press(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+    bench.keys("30 Mb/s\nl").settle();
+    assert_eq!((value(&bench, "segments.ether.rate"), &bench.state.mode), ("50 Mb/s".to_owned(), &Mode::Browse));
+    bench.keys("e").keys("x\nl").settle();
+    assert_eq!(value(&bench, "segments.ether.rate"), "50 Mb/s", "refused, and nothing turned behind it");
+    assert!(bench.state.held.is_empty() && matches!(bench.state.mode, Mode::Value { .. }), "{:?}", bench.state);
+}
+
+#[test]
 fn a_mix_of_sizes_can_be_typed_and_then_turned() {
     let mut bench = Bench::open(&["ethernet-shared-10"]);
     choose(&mut bench, "size everyone");

@@ -1,7 +1,7 @@
 //! The right side's upper part: what speaks against the numbers, segments and links, flows, and the transfer.
 
-use btu_model::Warning;
 use btu_model::predict::{Limit, LinePrediction, Prediction, TransferPrediction};
+use btu_model::{Answer, Warning};
 use btu_report::alike_segments;
 use btu_report::figures::{answer, digits, percent, rate, short, time, whole_or};
 use ratatui::Frame;
@@ -74,12 +74,10 @@ fn media(prediction: &Prediction) -> Vec<Medium> {
     let segments = alike_segments(&prediction.segments).into_iter().map(|(segment, alike)| Medium {
         name: if alike > 1 { format!("{} (x {alike})", segment.name) } else { segment.name.clone() },
         packets: segment.offered_packets_per_second,
-        cells: [
-            short(segment.utilisation_data, percent),
-            short(segment.utilisation_data_and_collisions, percent),
-            short(segment.waiting_seconds, time),
-            short(segment.delay_seconds, time),
-        ],
+        cells: cells(
+            [segment.utilisation_data, segment.utilisation_data_and_collisions],
+            [segment.waiting_seconds, segment.delay_seconds],
+        ),
         busy: segment.utilisation_data.value.unwrap_or(0.0),
     });
     let links = prediction.links.iter().filter(|link| link.offered_packets_per_second > 0.0).map(of_link);
@@ -90,14 +88,15 @@ fn of_link(link: &LinePrediction) -> Medium {
     Medium {
         name: if link.alike > 1 { format!("{} (x {})", link.name, link.alike) } else { link.name.clone() },
         packets: link.offered_packets_per_second,
-        cells: [
-            short(link.utilisation_data, percent),
-            short(link.utilisation, percent),
-            short(link.waiting_seconds, time),
-            short(link.delay_seconds, time),
-        ],
+        cells: cells([link.utilisation_data, link.utilisation], [link.waiting_seconds, link.delay_seconds]),
         busy: link.utilisation_data.value.unwrap_or(0.0),
     }
+}
+
+/// Two shares and two times.
+fn cells(shares: [Answer; 2], times: [Answer; 2]) -> [String; 4] {
+    let ([data, used], [wait, delay]) = (shares, times);
+    [short(data, percent), short(used, percent), short(wait, time), short(delay, time)]
 }
 
 fn media_table(media: &[Medium], most: usize, width: usize, palette: Palette) -> Vec<Text<'static>> {

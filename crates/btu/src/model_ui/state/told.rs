@@ -1,0 +1,81 @@
+//! What the state learns from others: answers, curves, and what came of saving.
+
+use super::{Figure, Mode, Note, Saved, State};
+use crate::model_ui::asking::Told;
+use crate::model_ui::line::Line;
+
+impl State {
+    /// Takes what the working thread says.
+    pub(in crate::model_ui) fn told(&mut self, told: Told) {
+        match told {
+            Told::Answer(number, Ok(answer)) => {
+                let transfer = self.parameters.iter().take(1).cloned();
+                self.parameters = transfer.chain(answer.parameters.iter().cloned()).collect();
+                self.answer = *answer;
+                self.mind_figure();
+                if number == self.asked && !self.is_stale {
+                    self.accepted = self.changes.clone();
+                    if matches!(self.mode, Mode::Value { is_checked: true, .. }) {
+                        self.mode = Mode::Browse;
+                        self.press_held();
+                    }
+                }
+            }
+            // What is asked for next will be refused too, or not.
+            Told::Answer(number, Err(problem)) if number == self.asked && !self.is_stale => self.refused(&problem),
+            Told::Curve(number, curve) if number == self.asked => self.curve = Some(curve),
+            Told::Answer(..) | Told::Curve(..) => {}
+        }
+    }
+
+    /// Takes what came of saving.
+    pub(in crate::model_ui) fn saved(&mut self, saved: Saved) {
+        match saved {
+            Saved::Done(text) => {
+                self.saved = self.changes.clone();
+                self.mode = Mode::Browse;
+                self.note = Some(Note { text, is_problem: false });
+            }
+            Saved::Exists(path) => self.mode = Mode::Overwrite(path),
+            Saved::Failed(problem) => {
+                let line = match &self.mode {
+                    Mode::Path { line, .. } => line.clone(),
+                    Mode::Overwrite(path) => Line::of(&path.display().to_string()),
+                    _ => Line::default(),
+                };
+                self.mode = Mode::Path { line, problem: Some(problem) };
+            }
+        }
+    }
+
+    /// What was pressed behind a value that is taken now.
+    fn press_held(&mut self) {
+        for key in std::mem::take(&mut self.held) {
+            self.press(key);
+        }
+    }
+
+    /// The file does not take the newest changes: back to the last that it took.
+    fn refused(&mut self, problem: &str) {
+        self.take_back();
+        // They were meant for after it.
+        self.held.clear();
+        match &mut self.mode {
+            Mode::Value { problem: shown, is_checked, .. } => (*shown, *is_checked) = (Some(problem.to_owned()), false),
+            _ => self.note = Some(Note { text: problem.to_owned(), is_problem: true }),
+        }
+    }
+
+    /// A figure that there is no longer gives way.
+    fn mind_figure(&mut self) {
+        let prediction = &self.answer.prediction;
+        let is_there = match self.figure {
+            Figure::All => true,
+            Figure::Flow(place) => place < prediction.flows.len(),
+            Figure::Transfer => prediction.transfer.is_some(),
+        };
+        if !is_there {
+            self.figure = Figure::All;
+        }
+    }
+}
