@@ -9,15 +9,19 @@ use crate::lock::RunLock;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
-const INSERT: &str = "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
+pub(crate) const INSERT: &str = "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
     goodput_bits_per_second, duration_ns, host_duration_ns, record)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
-/// A row as its three columns; a host activity alone has no component and no message.
-struct Key {
-    component: &'static str,
-    message_bytes: i64,
-    load: &'static str,
+/// What of a cell stands in columns of its own. A host activity alone has no component and no message.
+pub(crate) struct Columns {
+    pub(crate) component: &'static str,
+    pub(crate) message_bytes: i64,
+    pub(crate) load: &'static str,
+    pub(crate) valid: bool,
+    pub(crate) goodput_bits_per_second: Option<f64>,
+    pub(crate) duration_ns: Option<i64>,
+    pub(crate) host_duration_ns: Option<i64>,
 }
 
 impl Store {
@@ -26,19 +30,19 @@ impl Store {
         check_finite(cell)?;
         let record = serde_json::to_string(cell)
             .map_err(|error| self.damaged(format!("`{}` cannot be written as JSON ({error})", cell.row)))?;
-        let key = Key::of(&cell.row);
+        let columns = Columns::of(cell);
         let mut insert = self.connection.prepare_cached(INSERT).map_err(self.explain("store a cell"))?;
         let outcome = insert.execute(params![
             lock.run(),
             cell.block,
             cell.position,
-            key.component,
-            key.message_bytes,
-            key.load,
-            cell.is_valid(),
-            cell.network.as_ref().map(|network| network.goodput_bits_per_second),
-            cell.network.as_ref().map(|network| column(network.duration)),
-            cell.host.as_ref().map(|host| column(host.duration)),
+            columns.component,
+            columns.message_bytes,
+            columns.load,
+            columns.valid,
+            columns.goodput_bits_per_second,
+            columns.duration_ns,
+            columns.host_duration_ns,
             record
         ]);
         match outcome {
@@ -73,15 +77,22 @@ impl Store {
     }
 }
 
-impl Key {
-    fn of(row: &Row) -> Self {
-        match row {
-            Row::Network { component, message, load } => Self {
-                component: component.name(),
-                message_bytes: i64::try_from(message.count()).unwrap_or(i64::MAX),
-                load: load.name(),
-            },
-            Row::Host { load } => Self { component: "", message_bytes: 0, load: load.name() },
+impl Columns {
+    pub(crate) fn of(cell: &CellRecord) -> Self {
+        let (component, message_bytes, load) = match cell.row {
+            Row::Network { component, message, load } => {
+                (component.name(), i64::try_from(message.count()).unwrap_or(i64::MAX), load.name())
+            }
+            Row::Host { load } => ("", 0, load.name()),
+        };
+        Self {
+            component,
+            message_bytes,
+            load,
+            valid: cell.is_valid(),
+            goodput_bits_per_second: cell.network.as_ref().map(|network| network.goodput_bits_per_second),
+            duration_ns: cell.network.as_ref().map(|network| column(network.duration)),
+            host_duration_ns: cell.host.as_ref().map(|host| column(host.duration)),
         }
     }
 }

@@ -45,7 +45,7 @@ impl Store {
 }
 
 /// Refuses what could not be written or shown as a tag.
-pub(crate) fn check_tag(tag: &str) -> Result<(), StoreError> {
+pub fn check_tag(tag: &str) -> Result<(), StoreError> {
     let odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
     if tag.is_empty() || tag.len() > LONGEST_TAG || tag.starts_with('-') || tag.contains(odd) {
         return Err(StoreError::BadTag { tag: tag.to_owned() });

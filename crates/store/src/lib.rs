@@ -14,6 +14,7 @@
 //! [`Store::save_environment`], [`Store::save_calibration`]; [`Store::save_cell`] for each cell; [`Store::finish`].
 //! Reading ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
 
+mod archive;
 mod cells;
 mod error;
 mod keep;
@@ -29,7 +30,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+pub use archive::{ARCHIVE_VERSION, ArchiveError, Imported};
 pub use error::StoreError;
+pub use keep::check_tag;
 pub use lock::RunLock;
 pub use run::{Event, Level, Moment, NewRun, RunId, RunRow, RunSummary, State};
 

@@ -14,24 +14,24 @@ use rusqlite::Connection;
 use crate::sample::{cell, create, open, row, temporary};
 
 /// Tells the other part where to work.
-const DATABASE: &str = "BTU_STORE_DRILL";
+pub(crate) const DATABASE: &str = "BTU_STORE_DRILL";
 
-fn other_part(program: &mut Command, part: &str, database: &Path) -> Child {
+pub(crate) fn other_part(program: &mut Command, part: &str, database: &Path) -> Child {
     program
-        .args(["--ignored", "--exact", "--nocapture", "--test-threads=1", &format!("drills::{part}")])
+        .args(["--ignored", "--exact", "--nocapture", "--test-threads=1", part])
         .env(DATABASE, database)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
 }
 
-fn this_program() -> Command {
+pub(crate) fn this_program() -> Command {
     Command::new(std::env::current_exe().unwrap())
 }
 
 /// Starts the writer and reads its acknowledgements until `count` cells are stored.
 fn writer_with_cells(database: &Path, count: u32) -> (Child, impl Iterator<Item = u32>) {
-    let mut writer = other_part(&mut this_program(), "writer", database);
+    let mut writer = other_part(&mut this_program(), "drills::writer", database);
     let output = BufReader::new(writer.stdout.take().unwrap());
     let mut stored = output.lines().filter_map(|line| line.unwrap().strip_prefix("stored ")?.parse::<u32>().ok());
     stored.find(|&block| block + 1 >= count).expect("the writer ended early");
@@ -67,7 +67,7 @@ fn every_acknowledged_cell_survives_a_killed_writer() {
 fn a_writer_may_be_killed_while_it_begins() {
     for milliseconds in 0..20 {
         let (_directory, path) = temporary();
-        let mut writer = other_part(&mut this_program(), "writer", &path);
+        let mut writer = other_part(&mut this_program(), "drills::writer", &path);
         std::thread::sleep(Duration::from_millis(milliseconds));
         writer.kill().unwrap();
         let output = writer.wait_with_output().unwrap();
@@ -147,23 +147,24 @@ fn on_a_small_disk() {
 #[test]
 fn a_full_disk_keeps_what_it_has() {
     let directory = tempfile::tempdir().unwrap();
+    let Some(mut command) = with_mounts() else {
+        return skip("no user and mount namespaces here, so no small disk to fill");
+    };
+    let output = other_part(&mut command, "drills::on_a_small_disk", directory.path()).wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("small disk: stored"), "{text}");
+}
+
+/// This program in a mount namespace of its own, where that can be had.
+pub(crate) fn with_mounts() -> Option<Command> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "--"]).arg(std::env::current_exe().unwrap());
-    if Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "true"])
-        .status()
-        .is_ok_and(|s| s.success())
-    {
-        let output = other_part(&mut command, "on_a_small_disk", directory.path()).wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("small disk: stored"), "{text}");
-    } else {
-        skip("no user and mount namespaces here, so no small disk to fill");
-    }
+    let probe = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
+    probe.is_ok_and(|status| status.success()).then_some(command)
 }
 
 /// Says loudly that a drill could not be held; fails where it must be.
-fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     eprintln!("LAB SKIPPED: {reason}");
     assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "BTU_LAB=required, but {reason}");
 }

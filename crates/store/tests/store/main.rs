@@ -1,5 +1,6 @@
 //! The store as its users see it: runs in order, bad days, and files of other versions.
 
+mod archive;
 mod drills;
 mod files;
 mod keep;

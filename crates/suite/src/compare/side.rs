@@ -53,7 +53,7 @@ impl Reading {
     pub fn of(record: &CellRecord) -> Option<Self> {
         let per_second = match unit(record.row) {
             Unit::Bits => record.network.as_ref()?.goodput_bits_per_second,
-            Unit::Requests => 1e9 / schedule::value(record)?,
+            Unit::Requests => 1e9 / schedule::round_trip(record)?,
             Unit::Work => {
                 let host = record.host.as_ref()?;
                 host.work as f64 / host.duration.seconds()

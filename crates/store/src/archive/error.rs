@@ -1,0 +1,57 @@
+//! What can be wrong with an archive.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::{RunId, StoreError};
+
+/// Why an archive could not be written or read. Nothing was imported.
+#[derive(Debug, Error)]
+pub enum ArchiveError {
+    /// It is something else.
+    #[error("this is no archive of btu runs; `btu export` makes one")]
+    NotAnArchive,
+    /// A later version of the program wrote it.
+    #[error("this archive has version {found}, and this btu reads up to {known}: import it with a newer one")]
+    Newer {
+        /// Its version.
+        found: u32,
+        /// The newest this program reads.
+        known: u32,
+    },
+    /// It ends too early.
+    #[error("the archive is cut short after line {line}: copy it again")]
+    CutShort {
+        /// The last whole line.
+        line: u64,
+    },
+    /// It contradicts itself.
+    #[error("the archive is damaged at line {line}: {what}")]
+    Damaged {
+        /// Which line, from 1.
+        line: u64,
+        /// What was found.
+        what: String,
+    },
+    /// It is larger than any archive should be.
+    #[error("the archive is refused at line {line}: {what}")]
+    TooLarge {
+        /// Which line, from 1.
+        line: u64,
+        /// What is too large.
+        what: String,
+    },
+    /// A run is still being written.
+    #[error("run {run} is being written; export it when it has ended")]
+    Unfinished {
+        /// The run.
+        run: RunId,
+    },
+    /// The file cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

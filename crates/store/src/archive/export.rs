@@ -1,0 +1,156 @@
+//! From the database to a file.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rusqlite::{Row, Transaction, TransactionBehavior};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::line::{CellLine, End, EnvironmentLine, EventLine, Head, Line, RunLine};
+use super::{ARCHIVE_VERSION, ArchiveError};
+use crate::run::{RunId, State};
+use crate::{Store, StoreError};
+
+const RUN: &str = "SELECT uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
+    planned_cells, plan, plan_hash, calibration FROM runs WHERE id = ?1";
+const ENVIRONMENTS: &str = "SELECT moment, document FROM environments WHERE run = ?1 ORDER BY id";
+const EVENTS: &str = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
+const CELLS: &str = "SELECT block, position, component, message_bytes, load, valid, goodput_bits_per_second,
+    duration_ns, host_duration_ns, record FROM cells WHERE run = ?1 ORDER BY id";
+
+const OPERATION: &str = "export runs";
+
+impl Store {
+    /// Writes `runs` with everything that is stored of them to `file`, a cell at a time; gives the file back.
+    pub fn export<W: Write>(&self, runs: &[RunId], file: W) -> Result<W, ArchiveError> {
+        // One moment of the database, whatever others write meanwhile.
+        let _moment = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
+            .map_err(self.explain(OPERATION))?;
+        let mut writer = Writer { hash: Sha256::new(), gzip: GzEncoder::new(file, Compression::default()) };
+        writer.line(&Line::Archive(Head { version: ARCHIVE_VERSION, runs: runs.len() }))?;
+        for &run in runs {
+            self.export_run(run, &mut writer)?;
+        }
+        Ok(writer.finish()?)
+    }
+
+    fn export_run<W: Write>(&self, run: RunId, writer: &mut Writer<W>) -> Result<(), ArchiveError> {
+        let summary = self.run(&run.to_string())?.summary;
+        if summary.state == State::Running {
+            return Err(ArchiveError::Unfinished { run });
+        }
+        self.each(RUN, run, writer, |row| {
+            let mut line = run_line(row)?;
+            line.tags.clone_from(&summary.tags);
+            summary.state.name().clone_into(&mut line.state);
+            Ok(Line::Run(Box::new(line)))
+        })?;
+        self.each(ENVIRONMENTS, run, writer, |row| {
+            Ok(Line::Environment(EnvironmentLine { moment: row.get(0)?, document: raw(row, 1)? }))
+        })?;
+        self.each(EVENTS, run, writer, |row| {
+            Ok(Line::Event(EventLine { at: row.get(0)?, level: row.get(1)?, text: row.get(2)? }))
+        })?;
+        self.each(CELLS, run, writer, |row| Ok(Line::Cell(Box::new(cell_line(row)?))))
+    }
+
+    /// Writes a line for each row that a query finds, holding one at a time.
+    fn each<W: Write>(
+        &self,
+        sql: &str,
+        run: RunId,
+        writer: &mut Writer<W>,
+        line: impl Fn(&Row<'_>) -> rusqlite::Result<Line>,
+    ) -> Result<(), ArchiveError> {
+        let explain = |error: rusqlite::Error| -> StoreError {
+            match error {
+                rusqlite::Error::FromSqlConversionFailure(..) => {
+                    self.damaged(format!("{run} cannot be read ({error})"))
+                }
+                other => self.explain(OPERATION)(other),
+            }
+        };
+        let mut select = self.connection.prepare_cached(sql).map_err(explain)?;
+        let mut rows = select.query([run]).map_err(explain)?;
+        while let Some(row) = rows.next().map_err(explain)? {
+            writer.line(&line(row).map_err(explain)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// A row of `runs`; tags and state are the caller's.
+fn run_line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
+    let calibration = row.get_ref(13)? != rusqlite::types::ValueRef::Null;
+    Ok(RunLine {
+        uuid: row.get(0)?,
+        suite: row.get(1)?,
+        profile: row.get(2)?,
+        network: row.get(3)?,
+        label: row.get(4)?,
+        tags: Vec::new(),
+        state: row.get(5)?,
+        created: row.get(6)?,
+        finished: row.get(7)?,
+        seed: row.get(8)?,
+        btu_version: row.get(9)?,
+        planned_cells: row.get(10)?,
+        plan: raw(row, 11)?,
+        plan_hash: row.get(12)?,
+        calibration: calibration.then(|| raw(row, 13)).transpose()?,
+    })
+}
+
+fn cell_line(row: &Row<'_>) -> rusqlite::Result<CellLine> {
+    Ok(CellLine {
+        block: row.get(0)?,
+        position: row.get(1)?,
+        component: row.get(2)?,
+        message_bytes: row.get(3)?,
+        load: row.get(4)?,
+        valid: row.get(5)?,
+        goodput_bits_per_second: row.get(6)?,
+        duration_ns: row.get(7)?,
+        host_duration_ns: row.get(8)?,
+        record: raw(row, 9)?,
+    })
+}
+
+/// A column of JSON as it stands.
+fn raw(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
+    let text: String = row.get(column)?;
+    RawValue::from_string(text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into()))
+}
+
+/// Lines, compressed, with their hash.
+struct Writer<W: Write> {
+    hash: Sha256,
+    gzip: GzEncoder<W>,
+}
+
+impl<W: Write> Writer<W> {
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.hash.update(&text);
+        self.gzip.write_all(&text)
+    }
+
+    fn finish(mut self) -> io::Result<W> {
+        let sha256 = hexadecimal(&self.hash.finalize_reset());
+        self.line(&Line::End(End { sha256 }))?;
+        self.gzip.finish()
+    }
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

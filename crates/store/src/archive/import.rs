@@ -1,0 +1,267 @@
+//! From a file to the database: checked first, then stored whole or not at all.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom};
+
+use btu_suite::plan::Plan;
+use btu_suite::record::CellRecord;
+use rusqlite::{OptionalExtension, Transaction, params};
+use serde_json::value::RawValue;
+
+use super::ArchiveError;
+use super::line::{CellLine, EnvironmentLine, EventLine, Line, RunLine};
+use super::reader::{parse, read};
+use crate::cells::Columns;
+use crate::keep::check_tag;
+use crate::run::{Level, Moment, RunId, State};
+use crate::{Store, StoreError};
+
+/// The longest name, time or label, in bytes.
+const LONGEST_WORD: usize = 500;
+
+/// The suite whose cells this program can read; others are stored as they are.
+const SUITE: &str = "btu";
+
+const OPERATION: &str = "import runs";
+
+/// What became of one run of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// Its name everywhere.
+    pub uuid: String,
+    /// Its number here.
+    pub run: RunId,
+    /// Whether it was stored now; else it was here before and was left alone.
+    pub new: bool,
+}
+
+impl Store {
+    /// Stores the runs of the archive in `file`, all or none of them; those that are here already (by their uuid) stay as
+    /// they are. The file is read twice: once to check everything, so that a bad one costs nobody the database's lock.
+    pub fn import(&mut self, mut file: impl Read + Seek) -> Result<Vec<Imported>, ArchiveError> {
+        let mut check = Check::default();
+        let head = read(&mut file, |number, text| check.line(number, text))?;
+        check.all_there(head.runs)?;
+        file.seek(SeekFrom::Start(0))?;
+        let Self { path, connection, .. } = self;
+        let explain = |error| StoreError::from_sqlite(path, OPERATION, error);
+        let transaction = connection.transaction().map_err(explain)?;
+        let mut insert = Insert { transaction: &transaction, run: None, imported: Vec::new() };
+        read(&mut file, |number, text| {
+            // The file may have changed since it was checked.
+            let line = check_line(number, text)?;
+            Ok(insert.line(line).map_err(explain)?)
+        })?;
+        let imported = insert.imported;
+        transaction.commit().map_err(explain)?;
+        Ok(imported)
+    }
+}
+
+/// What one line cannot say about the whole.
+#[derive(Debug, Default)]
+struct Check {
+    uuids: BTreeSet<String>,
+    suite: Option<String>,
+    line: u64,
+}
+
+impl Check {
+    fn line(&mut self, number: u64, text: &str) -> Result<(), ArchiveError> {
+        self.line = number;
+        match check_line(number, text)? {
+            Line::Run(run) => {
+                self.suite = Some(run.suite);
+                if !self.uuids.insert(run.uuid) {
+                    return Err(damaged(number, "the run is in it twice"));
+                }
+            }
+            Line::Cell(cell) if self.suite.as_deref() == Some(SUITE) => {
+                check_record(&cell).map_err(|what| damaged(number, &what))?;
+            }
+            _ if self.suite.is_none() => return Err(damaged(number, "it belongs to no run")),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn all_there(&self, runs: usize) -> Result<(), ArchiveError> {
+        let found = self.uuids.len();
+        if found == runs {
+            return Ok(());
+        }
+        Err(damaged(self.line, &format!("it has {found} runs and says that it has {runs}")))
+    }
+}
+
+fn damaged(line: u64, what: &str) -> ArchiveError {
+    ArchiveError::Damaged { line, what: what.to_owned() }
+}
+
+/// A line that makes sense by itself.
+fn check_line(number: u64, text: &str) -> Result<Line, ArchiveError> {
+    let line = parse(number, text)?;
+    let problem = match &line {
+        Line::Archive(_) | Line::End(_) => Some("it does not belong here".to_owned()),
+        Line::Run(run) => run_problem(run),
+        Line::Environment(environment) => {
+            Moment::from_name(&environment.moment).is_none().then(|| format!("`{}` is no moment", environment.moment))
+        }
+        Line::Event(event) => {
+            let known = Level::from_name(&event.level).is_some() && is_word(&event.at);
+            (!known).then(|| "an event is not one".to_owned())
+        }
+        Line::Cell(cell) => {
+            (!(is_word(&cell.load) && is_short(&cell.component))).then(|| "a cell has an impossible name".to_owned())
+        }
+    };
+    problem.map_or(Ok(line), |what| Err(ArchiveError::Damaged { line: number, what }))
+}
+
+fn run_problem(run: &RunLine) -> Option<String> {
+    let words = [&run.suite, &run.profile, &run.network, &run.created, &run.btu_version, &run.plan_hash];
+    let odd = words.into_iter().find(|word| !is_word(word));
+    let further = run.label.iter().chain(&run.finished).find(|word| !is_short(word));
+    if let Some(word) = odd.or(further) {
+        return Some(format!("{word:?} is no name and no time"));
+    }
+    if !is_uuid(&run.uuid) {
+        return Some(format!("{:?} is no uuid", run.uuid));
+    }
+    if !matches!(State::from_name(&run.state), Some(state) if state != State::Running) {
+        return Some(format!("{:?} is no state of a run that has ended", run.state));
+    }
+    if let Some(error) = run.tags.iter().find_map(|tag| check_tag(tag).err()) {
+        return Some(error.to_string());
+    }
+    if let Err(error) = run.seed.parse::<u64>() {
+        return Some(format!("the seed is {:?} ({error})", run.seed));
+    }
+    // A plan that cannot be read would make every list of runs fail.
+    let plan = (run.suite == SUITE).then(|| serde_json::from_str::<Plan>(run.plan.get()));
+    plan.and_then(Result::err).map(|error| format!("its plan cannot be read ({error})"))
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && is_short(text)
+}
+
+fn is_short(text: &str) -> bool {
+    text.len() <= LONGEST_WORD && !text.contains(char::is_control)
+}
+
+/// RFC 9562, section 4, in lower case.
+fn is_uuid(text: &str) -> bool {
+    let dash = |index| matches!(index, 8 | 13 | 18 | 23);
+    let fits = |(index, c): (usize, char)| if dash(index) { c == '-' } else { matches!(c, '0'..='9' | 'a'..='f') };
+    text.len() == 36 && text.chars().enumerate().all(fits)
+}
+
+/// A cell that can be read, and whose columns say what it says.
+fn check_record(line: &CellLine) -> Result<(), String> {
+    let cell: CellRecord =
+        serde_json::from_str(line.record.get()).map_err(|error| format!("its cell cannot be read ({error})"))?;
+    let columns = Columns::of(&cell);
+    let same = cell.block == line.block
+        && cell.position == line.position
+        && columns.component == line.component
+        && columns.message_bytes == line.message_bytes
+        && columns.load == line.load
+        && columns.valid == line.valid
+        && columns.goodput_bits_per_second == line.goodput_bits_per_second
+        && columns.duration_ns == line.duration_ns
+        && columns.host_duration_ns == line.host_duration_ns;
+    if same { Ok(()) } else { Err("its cell and what is said of it differ".to_owned()) }
+}
+
+/// Stores lines within a transaction.
+struct Insert<'a> {
+    transaction: &'a Transaction<'a>,
+    /// Where the lines go; none while they belong to a run that is here already.
+    run: Option<RunId>,
+    imported: Vec<Imported>,
+}
+
+impl Insert<'_> {
+    fn line(&mut self, line: Line) -> rusqlite::Result<()> {
+        match (line, self.run) {
+            (Line::Run(run), _) => self.run(*run),
+            (Line::Environment(environment), Some(run)) => self.environment(run, &environment),
+            (Line::Event(event), Some(run)) => self.event(run, &event),
+            (Line::Cell(cell), Some(run)) => self.cell(run, &cell),
+            _ => Ok(()),
+        }
+    }
+
+    fn run(&mut self, line: RunLine) -> rusqlite::Result<()> {
+        let here = "SELECT id FROM runs WHERE uuid = ?1";
+        let here = self.transaction.query_row(here, [&line.uuid], |row| row.get(0)).optional()?;
+        let (run, new) = match here {
+            Some(number) => (RunId::new(number), false),
+            None => (self.new_run(&line)?, true),
+        };
+        self.run = new.then_some(run);
+        self.imported.push(Imported { uuid: line.uuid, run, new });
+        Ok(())
+    }
+
+    fn new_run(&self, line: &RunLine) -> rusqlite::Result<RunId> {
+        self.transaction.execute(
+            "INSERT INTO runs (uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
+                               planned_cells, plan, plan_hash, calibration)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            params![
+                line.uuid,
+                line.suite,
+                line.profile,
+                line.network,
+                line.label,
+                line.state,
+                line.created,
+                line.finished,
+                line.seed,
+                line.btu_version,
+                line.planned_cells,
+                line.plan.get(),
+                line.plan_hash,
+                line.calibration.as_deref().map(RawValue::get)
+            ],
+        )?;
+        let run = RunId::new(self.transaction.last_insert_rowid());
+        for tag in &line.tags {
+            self.transaction.execute("INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)", params![run, tag])?;
+        }
+        Ok(run)
+    }
+
+    fn environment(&self, run: RunId, line: &EnvironmentLine) -> rusqlite::Result<()> {
+        let insert = "INSERT INTO environments (run, moment, document) VALUES (?1, ?2, ?3)";
+        self.execute(insert, params![run, line.moment, line.document.get()])
+    }
+
+    fn event(&self, run: RunId, line: &EventLine) -> rusqlite::Result<()> {
+        let insert = "INSERT INTO events (run, at, level, text) VALUES (?1, ?2, ?3, ?4)";
+        self.execute(insert, params![run, line.at, line.level, line.text])
+    }
+
+    fn cell(&self, run: RunId, line: &CellLine) -> rusqlite::Result<()> {
+        let values = params![
+            run,
+            line.block,
+            line.position,
+            line.component,
+            line.message_bytes,
+            line.load,
+            line.valid,
+            line.goodput_bits_per_second,
+            line.duration_ns,
+            line.host_duration_ns,
+            line.record.get()
+        ];
+        self.execute(crate::cells::INSERT, values)
+    }
+
+    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<()> {
+        self.transaction.prepare_cached(sql)?.execute(values).map(drop)
+    }
+}

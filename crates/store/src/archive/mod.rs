@@ -1,0 +1,30 @@
+//! Runs in one file, to be kept or carried to another machine.
+//!
+//! The file is a gzip stream (RFC 1952) of JSON, one document a line, so that `zcat` shows it to people:
+//!
+//! ```text
+//! {"archive":{"version":1,"runs":1}}
+//! {"run":{"uuid":"...","suite":"btu",...}}
+//! {"environment":{"moment":"before","document":{...}}}
+//! {"event":{"at":"...","level":"warning","text":"..."}}
+//! {"cell":{"block":0,"position":0,...,"record":{...}}}
+//! {"end":{"sha256":"..."}}
+//! ```
+//!
+//! What belongs to a run follows its line. The last line holds the SHA-256 of all lines before it (their `\n` included).
+//! Documents are as they are stored, so that nothing is lost between versions.
+//!
+//! A file may come from anybody. It is read a line at a time, with limits on a line, on the whole, and on how much larger
+//! than the file the whole may be; everything is checked before anything is stored, and stored in one transaction.
+
+mod error;
+mod export;
+mod import;
+mod line;
+mod reader;
+
+pub use error::ArchiveError;
+pub use import::Imported;
+
+/// The version of the file that this program writes, and the newest it reads.
+pub const ARCHIVE_VERSION: u32 = 1;

@@ -1,0 +1,191 @@
+//! From a file to lines, within limits.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::bufread::GzDecoder;
+use sha2::{Digest, Sha256};
+
+use super::export::hexadecimal;
+use super::line::{Head, Line};
+use super::{ARCHIVE_VERSION, ArchiveError};
+
+/// The longest line: the largest cells have some hundred kilobytes.
+const LONGEST_LINE: u64 = 8 << 20;
+
+/// The most that an archive may hold.
+const MOST: u64 = 8 << 30;
+
+/// An archive may be so many times as large as its file: ours are ten times, a bomb of zeros a thousand times.
+const MOST_TIMES: u64 = 100;
+
+/// Below this, no archive is a bomb.
+const HARMLESS: u64 = 64 << 20;
+
+/// Reads an archive line by line and gives those between the first and the last to `take`, with their numbers.
+pub(super) fn read(
+    file: impl Read,
+    mut take: impl FnMut(u64, &str) -> Result<(), ArchiveError>,
+) -> Result<Head, ArchiveError> {
+    let mut lines = Lines::new(file);
+    let head = head(&mut lines)?;
+    loop {
+        let before = hexadecimal(&lines.hash.clone().finalize());
+        let Some(text) = lines.next()? else { return Err(ArchiveError::CutShort { line: lines.number }) };
+        if !text.starts_with(r#"{"end":"#) {
+            take(lines.number, &text)?;
+            continue;
+        }
+        match parse(lines.number, &text)? {
+            Line::End(end) if end.sha256 == before => {}
+            _ => return Err(lines.damaged("its checksum is not that of the lines before it")),
+        }
+        lines.expect_end()?;
+        return Ok(head);
+    }
+}
+
+/// A line as what it says.
+pub(super) fn parse(number: u64, text: &str) -> Result<Line, ArchiveError> {
+    serde_json::from_str(text).map_err(|error| ArchiveError::Damaged { line: number, what: error.to_string() })
+}
+
+fn head<R: Read>(lines: &mut Lines<R>) -> Result<Head, ArchiveError> {
+    let first = match lines.next() {
+        Ok(Some(first)) if first.starts_with(r#"{"archive":"#) => first,
+        Err(ArchiveError::Io(error)) => return Err(error.into()),
+        _ => return Err(ArchiveError::NotAnArchive),
+    };
+    // A newer one may say more about itself than this program knows.
+    let Line::Archive(head) = parse(1, &first)? else { return Err(ArchiveError::NotAnArchive) };
+    if head.version > ARCHIVE_VERSION {
+        return Err(ArchiveError::Newer { found: head.version, known: ARCHIVE_VERSION });
+    }
+    Ok(head)
+}
+
+/// Lines out of a gzip stream.
+struct Lines<R: Read> {
+    text: BufReader<GzDecoder<BufReader<Counted<R>>>>,
+    hash: Sha256,
+    /// Of the last line that was read, from 1.
+    number: u64,
+    bytes: u64,
+}
+
+impl<R: Read> Lines<R> {
+    fn new(file: R) -> Self {
+        let file = BufReader::new(Counted { file, bytes: 0 });
+        Self { text: BufReader::new(GzDecoder::new(file)), hash: Sha256::new(), number: 0, bytes: 0 }
+    }
+
+    /// The next line without its `\n`; `None` at the end.
+    fn next(&mut self) -> Result<Option<String>, ArchiveError> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.text).take(LONGEST_LINE).read_until(b'\n', &mut bytes);
+        read.map_err(|error| self.explain(error))?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.number += 1;
+        self.bytes += bytes.len() as u64;
+        self.check_size(bytes.len() as u64)?;
+        self.hash.update(&bytes);
+        if bytes.pop() != Some(b'\n') {
+            return Err(ArchiveError::CutShort { line: self.number - 1 });
+        }
+        let text = String::from_utf8(bytes).map_err(|_| self.damaged("it is not UTF-8 text"))?;
+        if hides_control_characters(&text) {
+            return Err(self.damaged("it holds characters that would control a terminal"));
+        }
+        Ok(Some(text))
+    }
+
+    fn check_size(&self, line: u64) -> Result<(), ArchiveError> {
+        let file = self.text.get_ref().get_ref().get_ref().bytes;
+        let what = if line >= LONGEST_LINE {
+            format!("a line of more than {LONGEST_LINE} bytes")
+        } else if self.bytes > MOST {
+            format!("more than {MOST} bytes in all")
+        } else if self.bytes > HARMLESS && self.bytes / MOST_TIMES > file {
+            format!("{} bytes out of {file} in the file, as no runs would be compressed", self.bytes)
+        } else {
+            return Ok(());
+        };
+        Err(ArchiveError::TooLarge { line: self.number, what })
+    }
+
+    /// Nothing may follow, neither in the stream nor behind it.
+    fn expect_end(&mut self) -> Result<(), ArchiveError> {
+        if self.next()?.is_some() {
+            return Err(self.damaged("something follows the checksum"));
+        }
+        match self.text.get_mut().get_mut().fill_buf() {
+            Ok([]) => Ok(()),
+            Ok(_) => Err(self.damaged("something follows the archive")),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn damaged(&self, what: &str) -> ArchiveError {
+        ArchiveError::Damaged { line: self.number, what: what.to_owned() }
+    }
+
+    /// What the decoder says of bad data is damage, what the system says is not.
+    fn explain(&self, error: io::Error) -> ArchiveError {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => ArchiveError::CutShort { line: self.number },
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => self.damaged(&error.to_string()),
+            _ => error.into(),
+        }
+    }
+}
+
+/// Counts what is read of a file.
+struct Counted<R> {
+    file: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+/// Whether a text of JSON has control characters, bare or as `\u` escapes, beyond the ends of lines and tabs: names and
+/// messages of runs are shown on terminals.
+fn hides_control_characters(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(place) = rest.find('\\') {
+        let (before, escape) = rest.split_at(place);
+        let code = escape.strip_prefix("\\u").and_then(|code| u32::from_str_radix(code.get(..4)?, 16).ok());
+        let shows = code.and_then(char::from_u32).is_some_and(controls);
+        if shows || escape.starts_with("\\b") || escape.starts_with("\\f") || before.contains(controls) {
+            return true;
+        }
+        // The character behind the backslash belongs to it, and may be a backslash.
+        rest = escape.get(2..).unwrap_or_default();
+    }
+    rest.contains(controls)
+}
+
+fn controls(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t' | '\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_seen_through() {
+        for text in ["\u{1b}[2J", r"a\u001b[2J", r"\u009b", r"x\b", r"\\\u0007", "\u{7f}"] {
+            assert!(hides_control_characters(text), "{text:?}");
+        }
+        for text in ["", "plain", r"\n\t\r", r"\\u001b", r#"\"quoted\""#, r"\u00e9", r"\ud83d\ude00", "\\", r"\é"] {
+            assert!(!hides_control_characters(text), "{text:?}");
+        }
+    }
+}
