@@ -10,6 +10,7 @@ mod model;
 mod model_check;
 mod number;
 mod paint;
+mod pipe;
 mod runs;
 mod sheet;
 mod sim;
@@ -24,6 +25,7 @@ pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
     check_picture, check_text,
 };
+pub use pipe::{Graph, NamedSignature, layers_text, np_out, pipe_csv, pipe_picture, pipe_plot, pipe_text};
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;
 pub use text::rate_text;

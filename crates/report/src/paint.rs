@@ -25,6 +25,12 @@ impl Paint {
         self.wrap("2", text)
     }
 
+    /// What belongs to the series at this place of a plot.
+    pub(crate) fn series(self, place: usize, text: &str) -> String {
+        const COLOURS: [&str; 6] = ["36", "33", "32", "35", "34", "31"];
+        self.wrap(COLOURS[place % COLOURS.len()], text)
+    }
+
     fn wrap(self, code: &str, text: &str) -> String {
         if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }

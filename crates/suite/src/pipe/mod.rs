@@ -6,6 +6,7 @@
 //! with all its [`Trial`]s, and [`judge`] says what the points amount to.
 
 mod kind;
+mod layers;
 mod place;
 mod plan;
 mod point;
@@ -14,6 +15,7 @@ mod sizes;
 mod verdict;
 
 pub use kind::{Kind, Pattern, UnknownName};
+pub use layers::{LayerCost, SizeRatio, layer_costs};
 pub use place::{Place, Remote};
 pub use plan::{Buffers, Cache, Check, Engine, PipePlan, Precision, SocketOptions};
 pub use point::{Books, End, Point, Trial};

@@ -200,9 +200,12 @@ impl PipeCause {
                 format!("trials of {} lasted less than {SHORT}", count(*sizes as u64, "size"))
             }
             Self::Dips { deepest: Dip { from, to, deepest, share }, count: ranges } => format!(
-                "throughput falls in {} of sizes and comes back; deepest from {from} to {to}, where {deepest} reaches {:.0} % \
+                "throughput falls in {} of sizes and comes back; deepest from {} to {} bytes, where {} bytes reach {:.0} % \
                  of what smaller messages reach",
                 count(*ranges as u64, "range"),
+                from.count(),
+                to.count(),
+                deepest.count(),
                 share * 100.0
             ),
             Self::PoorFit { worst_share } => format!(

@@ -16,6 +16,7 @@ use btu_stats::Level;
 use serde::{Deserialize, Serialize};
 
 pub use doubt::{PipeCause, PipeWarning};
+pub(super) use fit::line;
 pub use fit::{Fit, Knee};
 pub use latency::Latencies;
 pub use shape::{Dip, Peak, Turn};

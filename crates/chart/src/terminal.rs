@@ -1,0 +1,237 @@
+//! A panel in a terminal: lines of braille dots, two across and four down in every character (Unicode block 2800).
+
+use crate::axis::{Axis, Tick, ticks};
+use crate::picture::{Mark, Panel, Point, Series};
+use crate::scale::Scale;
+
+/// Dots of a character's two columns from above to below (Unicode 15, chapter 21.1).
+const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+
+/// What single points look like, by the series' place.
+const MARKS: [char; 4] = ['●', '■', '▲', '◆'];
+
+/// The mark of the series at this place: single points look like it, and a line ends in it where there are several.
+pub fn mark(panel: &Panel, place: usize) -> char {
+    match panel.series.get(place).map(|series| series.mark) {
+        Some(Mark::Line | Mark::LinePoints) => char::from(b'a' + (place % 26) as u8),
+        _ => MARKS[place % MARKS.len()],
+    }
+}
+
+/// The panel in about `columns` columns and `rows` rows between the axes, with numbers and labels around. `paint` gives
+/// what belongs to the series at a place its colour.
+pub fn terminal(panel: &Panel, columns: usize, rows: usize, paint: impl Fn(usize, &str) -> String) -> Vec<String> {
+    let points = || panel.series.iter().flat_map(|series| &series.points);
+    let (x, y) = (panel.x.scale(points().map(|point| point.x)), panel.y.scale(points().map(|point| point.y)));
+    let heights = ticks(&y);
+    let margin = heights.iter().filter_map(|tick| tick.number.as_ref()).map(|number| number.chars().count()).max();
+    let margin = margin.unwrap_or(0);
+    let mut canvas = Canvas::new(columns.saturating_sub(margin + 2).max(10), rows.max(4), x, y);
+    for (place, series) in panel.series.iter().enumerate() {
+        canvas.draw(series, place);
+    }
+    if panel.series.len() > 1 {
+        for (place, series) in panel.series.iter().enumerate() {
+            canvas.sign(series, place, mark(panel, place));
+        }
+    }
+    let mut lines = vec![panel.y.label.clone()];
+    lines.extend(canvas.rows(&heights, margin, paint));
+    lines.extend(below(&panel.x, &canvas, margin));
+    lines
+}
+
+/// What stands at one place.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    dots: u32,
+    sign: Option<char>,
+    place: Option<usize>,
+}
+
+impl Cell {
+    fn letter(self) -> char {
+        let braille = char::from_u32(0x2800 + self.dots).filter(|_| self.dots > 0);
+        self.sign.or(braille).unwrap_or(' ')
+    }
+}
+
+/// The field between the axes.
+struct Canvas {
+    columns: usize,
+    rows: usize,
+    x: Scale,
+    y: Scale,
+    cells: Vec<Cell>,
+}
+
+impl Canvas {
+    fn new(columns: usize, rows: usize, x: Scale, y: Scale) -> Self {
+        Self { columns, rows, x, y, cells: vec![Cell::default(); columns * rows] }
+    }
+
+    /// Where a point lies in dots from the left and from above.
+    fn spot(&self, point: &Point) -> Option<(f64, f64)> {
+        let (across, up) = (self.x.place(point.x)?, self.y.place(point.y)?);
+        Some((across * (self.columns * 2 - 1) as f64, (1.0 - up) * (self.rows * 4 - 1) as f64))
+    }
+
+    /// The cell of a place in dots, with the dot in it.
+    fn cell(&mut self, (across, down): (f64, f64)) -> Option<(&mut Cell, u32)> {
+        let (across, down) = (across.round(), down.round());
+        if across < 0.0 || down < 0.0 {
+            return None;
+        }
+        let (across, down) = (across as usize, down as usize);
+        let inside = across < self.columns * 2 && down < self.rows * 4;
+        let index = (down / 4) * self.columns + across / 2;
+        inside.then(|| (&mut self.cells[index], DOTS[across % 2][down % 4]))
+    }
+
+    fn draw(&mut self, series: &Series, place: usize) {
+        let spots: Vec<Option<(f64, f64)>> = series.points.iter().map(|point| self.spot(point)).collect();
+        if series.mark == Mark::Points {
+            for spot in spots.into_iter().flatten() {
+                self.put(spot, place, Some(MARKS[place % MARKS.len()]));
+            }
+            return;
+        }
+        for pair in spots.windows(2) {
+            if let [Some(from), Some(to)] = *pair {
+                self.line(from, to, place);
+            }
+        }
+        if let [Some(only)] = spots[..] {
+            self.put(only, place, None);
+        }
+    }
+
+    /// Every dot between two places.
+    fn line(&mut self, from: (f64, f64), to: (f64, f64), place: usize) {
+        let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).ceil().max(1.0);
+        for step in 0..=steps as u32 {
+            let share = f64::from(step) / steps;
+            self.put((from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share), place, None);
+        }
+    }
+
+    fn put(&mut self, spot: (f64, f64), place: usize, sign: Option<char>) {
+        if let Some((cell, dot)) = self.cell(spot) {
+            cell.dots |= dot;
+            cell.place = Some(place);
+            cell.sign = sign.or(cell.sign);
+        }
+    }
+
+    /// Puts the series' mark where it ends.
+    fn sign(&mut self, series: &Series, place: usize, sign: char) {
+        let last = series.points.iter().rev().find_map(|point| self.spot(point));
+        if let Some(last) = last {
+            self.put(last, place, Some(sign));
+        }
+    }
+
+    /// The rows from above to below, with the numbers of the axis before them.
+    fn rows(&self, heights: &[Tick], margin: usize, paint: impl Fn(usize, &str) -> String) -> Vec<String> {
+        let mut numbers: Vec<Option<&str>> = vec![None; self.rows];
+        for tick in heights {
+            let row = self.y.share(tick.value).map(|up| ((1.0 - up) * (self.rows - 1) as f64).round() as usize);
+            if let (Some(free @ None), Some(number)) = (row.and_then(|row| numbers.get_mut(row)), &tick.number) {
+                *free = Some(number);
+            }
+        }
+        let row = |(cells, number): (&[Cell], Option<&str>)| {
+            let edge = if number.is_some() { '┤' } else { '│' };
+            let runs: String = cells.chunk_by(|a, b| a.place == b.place).map(|run| painted(run, &paint)).collect();
+            format!("{:>margin$} {edge}{runs}", number.unwrap_or("")).trim_end().to_owned()
+        };
+        self.cells.chunks(self.columns).zip(numbers).map(row).collect()
+    }
+}
+
+/// Cells of one series as text.
+fn painted(run: &[Cell], paint: impl Fn(usize, &str) -> String) -> String {
+    let text: String = run.iter().map(|cell| cell.letter()).collect();
+    run[0].place.map_or_else(|| text.clone(), |place| paint(place, &text))
+}
+
+/// The axis to the right, its numbers, and its label.
+fn below(axis: &Axis, canvas: &Canvas, margin: usize) -> [String; 3] {
+    let mut edge = vec!['─'; canvas.columns];
+    let mut numbers = String::new();
+    for tick in ticks(&canvas.x) {
+        let Some((share, number)) = canvas.x.share(tick.value).zip(tick.number) else { continue };
+        let column = (share * (canvas.columns - 1) as f64).round() as usize;
+        let taken = numbers.chars().count();
+        let length = number.chars().count();
+        let first = (column + 1).saturating_sub(length.div_ceil(2)).min(canvas.columns.saturating_sub(length));
+        if first < taken + usize::from(taken > 0) {
+            continue;
+        }
+        if let Some(mark) = edge.get_mut(column) {
+            *mark = '┬';
+        }
+        numbers.push_str(&" ".repeat(first - taken));
+        numbers.push_str(&number);
+    }
+    let indent = " ".repeat(margin + 2);
+    let label = (canvas.columns.saturating_sub(axis.label.chars().count())) / 2;
+    let edge: String = edge.into_iter().collect();
+    [
+        format!("{:margin$} └{edge}", ""),
+        format!("{indent}{numbers}"),
+        format!("{indent}{}{}", " ".repeat(label), axis.label),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, mark: Mark, points: &[(f64, f64)]) -> Series {
+        Series { name: name.to_owned(), mark, points: points.iter().map(|&(x, y)| Point::new(x, y)).collect() }
+    }
+
+    fn panel(series: Vec<Series>) -> Panel {
+        Panel { x: Axis::logarithmic("time (us)"), y: Axis::linear("Mb/s"), height: 0, across: vec![], series }
+    }
+
+    #[test]
+    fn a_line_from_corner_to_corner() {
+        let panel = Panel { x: Axis::linear("x"), ..panel(vec![series("", Mark::Line, &[(0.0, 0.0), (10.0, 10.0)])]) };
+        let lines = terminal(&panel, 14, 4, |_, text| text.to_owned());
+        assert_eq!(lines[0], "Mb/s");
+        assert_eq!(lines.len(), 8, "{lines:#?}");
+        assert!(lines[1].starts_with("10 ┤") && lines[4].starts_with(" 0 ┤"), "{lines:#?}");
+        assert!(lines[5].starts_with("   └┬") && lines[7].trim() == "x", "{lines:#?}");
+    }
+
+    #[test]
+    fn several_lines_end_in_their_letters_and_points_have_marks() {
+        let a = series("a", Mark::Line, &[(1.0, 1.0), (100.0, 50.0)]);
+        let b = series("b", Mark::Line, &[(1.0, 2.0), (1000.0, 100.0)]);
+        let c = series("c", Mark::Points, &[(10.0, 90.0), (0.0, 5.0), (f64::NAN, 1.0)]);
+        let panel = panel(vec![a, b, c]);
+        let lines = terminal(&panel, 60, 10, |place, text| format!("<{place}{text}>")).join("\n");
+        for wanted in ["a>", "b>", "<2▲>", "time (us)", "500"] {
+            assert!(lines.contains(wanted), "{wanted} in\n{lines}");
+        }
+        assert_eq!((mark(&panel, 1), mark(&panel, 2)), ('b', '▲'));
+    }
+
+    #[test]
+    fn nothing_to_draw_is_drawn_too() {
+        let lines = terminal(&panel(vec![series("", Mark::Line, &[])]), 0, 0, |_, text| text.to_owned());
+        assert_eq!(lines.len(), 8);
+    }
+
+    #[test]
+    fn no_line_is_longer_than_asked() {
+        let points: Vec<(f64, f64)> = (0..60).map(|i| (1.3f64.powi(i), f64::from(i * i * 997 % 1000))).collect();
+        let panel = panel(vec![series("", Mark::LinePoints, &points)]);
+        for columns in [20, 79, 80, 120] {
+            let lines = terminal(&panel, columns, 12, |_, text| text.to_owned());
+            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Reports on signatures that were made up.
+
+use btu_suite::pipe::{Books, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Trial, judge};
+use btu_units::{Bytes, Span};
+
+use super::*;
+use crate::head::{RunHead, TextOptions};
+
+const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
+
+/// What `kind` would show on a path where a message of n bytes takes `fixed` + n/`rate`, with a step where messages
+/// become too large for one buffer, as real ones have; seven trials that differ by up to 3 %.
+fn verdict(kind: Kind, sizes: &str, fixed: f64, rate_bits: f64) -> PipeVerdict {
+    let plan = PipePlan { sizes: sizes.parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };
+    let points: Vec<Point> = plan.sizes.list().into_iter().map(|size| point(size, fixed, rate_bits)).collect();
+    judge(&plan, &points)
+}
+
+fn point(size: Bytes, fixed: f64, rate_bits: f64) -> Point {
+    let step = if size.count() > 65_536 { 0.8 * fixed } else { 0.0 };
+    timed(size, fixed + step + size.bits() / rate_bits)
+}
+
+fn timed(size: Bytes, one_way: f64) -> Point {
+    let repetitions = (0.05 / (2.0 * one_way)).max(1.0) as u64;
+    let trial = |number: u64| {
+        let noise = 1.0 + (number * 7 + size.count()) as f64 % 11.0 * 0.003;
+        let elapsed = Span::from_seconds_f64(2.0 * one_way * repetitions as f64 * noise);
+        Trial { repetitions, elapsed, clock: End::Near, lost: 0, repeated: 0 }
+    };
+    let sent = 14 * repetitions;
+    let books = Books { sent, received: sent, checked: sent, ..Books::default() };
+    Point { size, trials: (0..7).map(trial).collect(), books, each: None }
+}
+
+fn head() -> RunHead {
+    RunHead {
+        id: "20260102-030405-abcd".to_owned(),
+        started: "2026-01-02 03:04:05 UTC".to_owned(),
+        network: "veth".to_owned(),
+        profile: "standard".to_owned(),
+        seed: 7,
+        machine: "8 processors, Linux 6.12".to_owned(),
+        database: "runs.db".to_owned(),
+        duration: Span::from_seconds(45),
+        own_cost: None,
+        notes: Vec::new(),
+    }
+}
+
+fn tcp() -> PipeVerdict {
+    verdict(Kind::Tcp, "1..10MB", 11.2e-6, 32e9)
+}
+
+#[test]
+fn the_whole_text_in_80_columns() {
+    let text = pipe_text(&tcp(), &head(), false, &NARROW);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_whole_text_in_100_columns_with_doubts() {
+    let mut run = head();
+    run.notes.push("the governor changed".to_owned());
+    let verdict = verdict(Kind::UnixStream, "1,100,4KiB,1MB,4MB", 4e-6, 40e9);
+    let text = pipe_text(&verdict, &run, true, &TextOptions { colour: false, width: 100 });
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_run_that_has_just_begun_has_a_text_too() {
+    let plan = PipePlan { pattern: Pattern::Streaming, ..PipePlan::new(1, Kind::Udp, Place::Here) };
+    insta::assert_snapshot!(pipe_text(&judge(&plan, &[]), &head(), false, &NARROW));
+}
+
+#[test]
+fn several_runs_with_the_points_of_1996() {
+    let (tcp, ethernet) = (tcp(), verdict(Kind::Tcp, "1996", 0.734e-3, 6.816e6));
+    let runs = [
+        NamedSignature { name: "TCP over veth", verdict: &tcp },
+        NamedSignature { name: "TCP over 10 Mb/s", verdict: &ethernet },
+    ];
+    insta::assert_snapshot!(pipe_plot(Graph::Saturation, &runs, true, &NARROW).join("\n"));
+    let picture = pipe_picture("Signatures", Vec::new(), &runs, true);
+    assert_eq!(picture.panels.len(), 4);
+    let svg = btu_chart::svg(&picture);
+    for name in ["TCP over veth", "1996: TCP over Ethernet", "throughput (Mb/s)", "time of a message one way (us)"] {
+        assert!(svg.contains(name), "{name}");
+    }
+    assert!(!btu_chart::svg(&pipe_picture("Signatures", Vec::new(), &runs, false)).contains("1996:"));
+}
+
+/// `NetPIPE`'s "Mbps" have 2^20 bits (1996, figure 2: 1 MiB in 1.2273 s is drawn at 6.52).
+#[test]
+fn np_out_as_netpipe_writes_it() {
+    let plan = PipePlan { sizes: "1MiB".parse().unwrap(), ..PipePlan::new(1, Kind::Tcp, Place::Here) };
+    let trial = |seconds: f64| {
+        let elapsed = Span::from_seconds_f64(2.0 * seconds);
+        Trial { repetitions: 1, elapsed, clock: End::Near, lost: 0, repeated: 0 }
+    };
+    let trials = [1.3, 1.2273, 1.25].map(trial).to_vec();
+    let point = Point { size: Bytes::new(1 << 20), trials, books: Books::default(), each: None };
+    assert_eq!(np_out(&judge(&plan, &[point])), " 1048576    6.518374      1.227300000\n");
+}
+
+#[test]
+fn rows_for_spreadsheets_have_as_many_fields_as_the_head() {
+    let text = pipe_csv(&verdict(Kind::Tcp, "1,1000,1MB", 1e-5, 1e9));
+    let fields: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+    assert_eq!(fields, [14; 4], "{text}");
+    assert!(text.lines().nth(2).unwrap().starts_with("1000,7,"));
+}
+
+/// 1996, figure 8: MPI on top of TCP over ATM adds 661 us (1.79 times) and takes 21 %.
+#[test]
+fn what_a_layer_costs() {
+    let mebibit = 1_048_576.0;
+    let plan = |kind| PipePlan { sizes: "1..10MB".parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };
+    let signature = |kind, fixed: f64, rate: f64| {
+        let time = |size: Bytes| fixed + size.bits() / (rate * mebibit);
+        let plan = plan(kind);
+        let points: Vec<Point> = plan.sizes.list().into_iter().map(|size| timed(size, time(size))).collect();
+        judge(&plan, &points)
+    };
+    let stack = [signature(Kind::Tcp, 840.6e-6, 50.28), signature(Kind::Mpi, 1501.3e-6, 39.71), tcp()];
+    let text = layers_text(&stack, &NARROW);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+    assert_eq!(layers_text(&[], &NARROW), "");
+}

@@ -1,0 +1,66 @@
+//! Units that fit: rates from b/s to Gb/s, times from ns to s.
+
+use btu_stats::Estimate;
+use btu_units::Bytes;
+
+use crate::number::three_digits;
+
+/// A unit and what it is worth in the base unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Unit {
+    pub(super) name: &'static str,
+    pub(super) worth: f64,
+}
+
+const RATES: [Unit; 4] = [
+    Unit { name: "b/s", worth: 1.0 },
+    Unit { name: "kb/s", worth: 1e3 },
+    Unit { name: "Mb/s", worth: 1e6 },
+    Unit { name: "Gb/s", worth: 1e9 },
+];
+
+const TIMES: [Unit; 4] = [
+    Unit { name: "ns", worth: 1e-9 },
+    Unit { name: "us", worth: 1e-6 },
+    Unit { name: "ms", worth: 1e-3 },
+    Unit { name: "s", worth: 1.0 },
+];
+
+/// The largest unit of `units` in which `value` is at least one; the smallest where there is none.
+fn fitting(units: &[Unit], value: f64) -> Unit {
+    units.iter().rev().find(|unit| value >= unit.worth).copied().unwrap_or(units[0])
+}
+
+/// The unit for rates up to `most` bits per second.
+pub(super) fn rate_unit(most: f64) -> Unit {
+    fitting(&RATES, most)
+}
+
+/// The unit for times of which this is a typical one.
+pub(super) fn time_unit(seconds: f64) -> Unit {
+    fitting(&TIMES, seconds)
+}
+
+/// `12.3 us`; a negative time keeps its sign.
+pub(super) fn time(seconds: f64) -> String {
+    with(seconds, time_unit(seconds.abs()))
+}
+
+/// `940 Mb/s`.
+pub(super) fn rate(bits_per_second: f64) -> String {
+    with(bits_per_second, rate_unit(bits_per_second))
+}
+
+/// A size that may be a fraction of a byte.
+pub(super) fn bytes(count: f64) -> String {
+    if count < 10.0 { format!("{} B", three_digits(count)) } else { Bytes::new(count.round() as u64).to_string() }
+}
+
+fn with(value: f64, unit: Unit) -> String {
+    format!("{} {}", three_digits(value / unit.worth), unit.name)
+}
+
+/// `12.1 .. 12.5 us`: the ends of an interval in the unit of the value; empty without an interval.
+pub(super) fn ends(estimate: &Estimate, unit: Unit) -> String {
+    crate::number::ends(estimate, unit.worth).map_or_else(String::new, |ends| format!("{ends} {}", unit.name))
+}
