@@ -146,7 +146,10 @@ impl Worker<'_> {
             }
             Axis::None => (None, false),
         };
-        let range = ask.axis.range().unwrap_or_else(|| [0.0, self.end(ask)]);
+        let range = match ask.axis.range() {
+            Some(range) => self.nearer(ask, range),
+            None => [0.0, self.end(ask)],
+        };
         let mut curve = Curve { axis: ask.axis.clone(), range, points: Vec::new(), here };
         if here.is_none() {
             return (self.tell)(Told::Curve(ask.number, curve));
@@ -187,15 +190,32 @@ impl Worker<'_> {
     /// Where a frame rate that is as good as none saturates the network.
     fn end(&mut self, ask: &Ask) -> f64 {
         const MOST: f64 = 1e9;
-        let silent = Drawing::default();
         let mut value = 10.0;
-        while value < MOST && !self.is_outdated() {
-            match self.at(ask, &silent, None, value) {
-                Some(prediction) if !super::curve::mean_delay(&prediction).is_saturated() => value *= 2.0,
-                _ => return value,
-            }
+        while value < MOST && !self.is_outdated() && !self.is_saturated(ask, value) {
+            value *= 2.0;
         }
         value
+    }
+
+    /// The range, or where traffic stands far above saturation, one in which there is something to be seen.
+    fn nearer(&mut self, ask: &Ask, range: [f64; 2]) -> [f64; 2] {
+        const HALVINGS: u32 = 40;
+        let Axis::Key { quantity: Quantity::Frames | Quantity::Load, value, .. } = ask.axis else { return range };
+        let mut free = value;
+        for _ in 0..HALVINGS {
+            if self.is_outdated() || !self.is_saturated(ask, free) {
+                break;
+            }
+            free /= 2.0;
+        }
+        // Saturation lies below twice this.
+        if free < value { [range[0].min(free), 3.0 * free] } else { range }
+    }
+
+    /// Whether there is no mean with this value under the key; true too where the file does not take it.
+    fn is_saturated(&self, ask: &Ask, value: f64) -> bool {
+        let prediction = self.at(ask, &Drawing::default(), None, value);
+        prediction.is_none_or(|prediction| super::curve::mean_delay(&prediction).is_saturated())
     }
 
     fn is_outdated(&mut self) -> bool {

@@ -136,6 +136,17 @@ fn a_transfer_comes_and_goes() {
 }
 
 #[test]
+fn a_curve_is_to_be_seen_from_far_above_saturation() {
+    let mut bench = Bench::open(&["ethernet-shared-10"]);
+    type_value(&mut bench, "2000 %");
+    bench.key(KeyCode::Tab).settle();
+    let curve = bench.state.curve.as_ref().unwrap();
+    let with_mean = curve.points.iter().filter(|point| point.all.value.is_some()).count();
+    // Two thirds of the range at most, one third at least, lie below saturation.
+    assert!((13..=28).contains(&with_mean), "{with_mean} of {:?}", curve.range);
+}
+
+#[test]
 fn what_the_filter_hides_is_not_turned() {
     let mut bench = Bench::open(&["citi-1989-light"]);
     choose(&mut bench, "nothing like it");
