@@ -4,29 +4,40 @@
 //! whether it may have colour.
 
 mod compare;
+mod csv;
 mod head;
 mod history;
+pub mod html;
+mod markdown;
 mod model;
 mod model_check;
 mod number;
 mod paint;
+mod pictures;
 mod pipe;
+mod run_page;
 mod runs;
 mod sheet;
 mod sim;
 mod text;
 mod xlsx;
+mod xlsx_page;
 
 pub use compare::{comparison_markdown, comparison_text};
+pub use csv::csv;
 pub use head::{RunHead, TextOptions};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
+pub use markdown::markdown;
 pub use model::{MostFound, SweepTable, alike_segments, figures, model_text, most_text, sweep_csv, sweep_text};
 pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
     check_picture, check_text,
 };
+pub use pictures::svg;
 pub use pipe::{Graph, NamedSignature, layers_text, np_out, pipe_csv, pipe_picture, pipe_plot, pipe_text};
+pub use run_page::{Origin, RuleFacts, RunMark, RunReport, run_marks, run_page};
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;
 pub use text::rate_text;
 pub use xlsx::{WorkbookError, workbook};
+pub use xlsx_page::page_workbook;

@@ -8,6 +8,8 @@ mod penalties;
 mod rates;
 mod where_next;
 
+pub(crate) use rates::called;
+
 use btu_suite::verdict::Verdict;
 use btu_units::Bytes;
 

@@ -59,7 +59,7 @@ fn first_load(page: &Page) -> Load {
 }
 
 /// The load beside a network activity.
-pub(super) fn called(load: Load) -> String {
+pub(crate) fn called(load: Load) -> String {
     if load == Load::Idle { "alone".to_owned() } else { format!("+ {load}") }
 }
 

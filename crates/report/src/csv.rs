@@ -1,0 +1,53 @@
+//! A report's tables as one CSV file (RFC 4180): a line for each number, so that one file holds tables of any shape.
+
+use crate::html::{Cell, Page, Table, tables};
+
+/// `table,row,column,value,low,high,shown`: `row` joins the words at the left of the table, `low` and `high` are the
+/// ends of the 95 % interval. Texts have only `shown`.
+pub fn csv(page: &Page) -> String {
+    let head = "table,row,column,value,low,high,shown".to_owned();
+    let lines = tables(page).flat_map(of_table);
+    std::iter::once(head).chain(lines).map(|line| line + "\r\n").collect()
+}
+
+fn of_table(table: &Table) -> Vec<String> {
+    // A table of words alone has its last column as the value.
+    let labels = if table.labels < table.head.len() { table.labels } else { table.head.len().saturating_sub(1) };
+    let of_row = |row: &Vec<Cell>| {
+        let name = row.iter().take(labels).map(Cell::shown).collect::<Vec<_>>().join(" ");
+        let fields = table.head.iter().zip(row).skip(labels);
+        fields.map(|(column, cell)| line(&table.caption, name.trim(), column, cell)).collect::<Vec<_>>()
+    };
+    table.rows.iter().flat_map(of_row).collect()
+}
+
+fn line(table: &str, row: &str, column: &str, cell: &Cell) -> String {
+    let number = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+    let (value, low, high) = match cell {
+        Cell::Number { value, interval: Some((low, high)), .. } => (number(*value), number(*low), number(*high)),
+        Cell::Number { value, interval: None, .. } => (number(*value), String::new(), String::new()),
+        Cell::Text(_) | Cell::Nothing => Default::default(),
+    };
+    let shown = if *cell == Cell::Nothing { "" } else { cell.shown() };
+    [table, row, column, &value, &low, &high, shown].map(field).join(",")
+}
+
+/// Quoted where it must be. A word that a spreadsheet program would take for a formula is kept from it by a blank.
+fn field(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err() && text != "-";
+    let text = if formula { format!(" {text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) || formula { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_as_the_rfc_says() {
+        assert_eq!(field("plain"), "plain");
+        assert_eq!(field("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(field("=1+1"), "\" =1+1\"");
+        assert_eq!(field("-1.5"), "-1.5");
+    }
+}

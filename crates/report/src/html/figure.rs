@@ -1,0 +1,159 @@
+//! Pictures as data: panels with series, and the table that says the same.
+
+use super::page::Table;
+
+/// A picture with its table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What it is called in links and files: letters, digits and hyphens.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// From above to below. Series of the same name have the same colour in all panels and are hidden together.
+    pub panels: Vec<Panel>,
+    /// How panels stand.
+    pub layout: Layout,
+    /// The same as a table.
+    pub table: Table,
+}
+
+/// How the panels of a figure stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Side by side, with axes of their own.
+    Beside,
+    /// The second below the first, lower, with the same x axis.
+    Below,
+}
+
+/// A pair of axes and what is drawn between them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// Above it; may be empty.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// What is drawn.
+    pub series: Vec<Series>,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it counts, with the unit.
+    pub label: String,
+    /// How values lie along it.
+    pub scale: Scale,
+}
+
+/// How values lie along an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scale {
+    /// By equal differences, from zero.
+    Linear,
+    /// By equal ratios.
+    Logarithmic,
+    /// By equal ratios, with marks at these values only.
+    At(Vec<f64>),
+    /// Words in this order; values are their places, from 0.
+    Words(Vec<String>),
+}
+
+impl Axis {
+    /// An axis by equal differences.
+    pub fn linear(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Linear }
+    }
+
+    /// An axis by equal ratios.
+    pub fn logarithmic(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Logarithmic }
+    }
+
+    /// An axis of words.
+    pub fn words(label: &str, words: Vec<String>) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Words(words) }
+    }
+}
+
+/// What belongs together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// What it stands for; decides the colour.
+    pub role: Role,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Its points, in the order in which they are connected.
+    pub points: Vec<Point>,
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// A line.
+    Line,
+    /// Points with a line between them; intervals as bars.
+    LinePoints,
+    /// Points alone; intervals as bars.
+    Points,
+    /// Upright bars, those of different series on top of each other.
+    Stack,
+}
+
+/// A point; intervals are of y, or of x where y is a place among words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Upwards.
+    pub y: f64,
+    /// Lower and upper end.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Point {
+    /// A point without an interval.
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y, interval: None }
+    }
+}
+
+/// What a series stands for. Colours are chosen by role, so that a load looks the same in every picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing ran beside it.
+    Idle,
+    /// Beside the CPU activity.
+    Cpu,
+    /// Beside the disk activity.
+    Disk,
+    /// Beside the file transfer.
+    Transfer,
+    /// Beside any of them.
+    Loaded,
+    /// Somebody else's result.
+    Reference,
+    /// The first, second, ... of a list; colours repeat after eight.
+    Member(usize),
+}
+
+impl Role {
+    /// Which of the eight colours of the palette it has.
+    pub(crate) const fn colour(self) -> usize {
+        match self {
+            Self::Idle => 0,
+            Self::Cpu | Self::Loaded => 1,
+            Self::Disk => 2,
+            Self::Transfer => 3,
+            Self::Reference => 7,
+            Self::Member(place) => place % COLOURS,
+        }
+    }
+}
+
+/// Colours in a palette.
+pub(crate) const COLOURS: usize = 8;

@@ -1,0 +1,208 @@
+//! One self-contained HTML file: opens from disk, asks nobody for anything, and is readable without its script.
+//!
+//! Charts are drawn by plotly.js, which comes packed (see `build.rs`) and is unpacked by the browser. The file's own
+//! policy allows exactly two scripts, by their hashes, and no connection to anywhere. Texts are escaped by the template
+//! language; data for the script stands in one JSON block in which no tag can occur.
+
+mod figure;
+mod page;
+mod plotly;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+pub use figure::{Axis, Figure, Layout, Mark as Drawn, Panel, Point, Role, Scale, Series};
+pub use page::{Block, Cell, Doubt, Mark, Page, Section, Table};
+
+/// plotly.js, gzip in base64.
+const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.gz.base64"));
+
+/// Its SHA-256 before packing, in base64.
+const LIBRARY_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.sha256.base64"));
+
+/// Draws the charts and minds the theme.
+const SCRIPT: &str = include_str!("report.js");
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page as a file's content.
+pub fn html(page: &Page) -> String {
+    let figures: Vec<Value> = figures(page).map(plotly::chart).collect();
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content=(concat!("btu ", env!("CARGO_PKG_VERSION")));
+                link rel="icon" href="data:,";
+                title { (page.title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#content" { "Skip to the result" }
+                (header(page))
+                main id="content" {
+                    (doubts(page))
+                    @for (place, section) in page.sections.iter().enumerate() { (part(place, section)) }
+                }
+                (footer(page))
+                @if !figures.is_empty() {
+                    script type="application/json" id="figures" { (PreEscaped(data(&figures))) }
+                    script type="text/plain" id="library" data-hash=(LIBRARY_HASH) { (PreEscaped(LIBRARY)) }
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+/// Every figure of a page.
+pub(crate) fn figures(page: &Page) -> impl Iterator<Item = &Figure> {
+    page.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+        Block::Figure(figure) => Some(figure),
+        _ => None,
+    })
+}
+
+/// Every table of a page, those of figures among them.
+pub(crate) fn tables(page: &Page) -> impl Iterator<Item = &Table> {
+    page.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+        Block::Figure(figure) => Some(&figure.table),
+        Block::Table(table) => Some(table),
+        Block::Text(_) | Block::Command(_) => None,
+    })
+}
+
+/// What the browser may do with the file: run these two scripts, apply styles, show pictures that the page made itself.
+fn policy() -> String {
+    let own = STANDARD.encode(Sha256::digest(SCRIPT));
+    format!(
+        "default-src 'none'; script-src 'sha256-{own}' 'sha256-{LIBRARY_HASH}'; style-src 'unsafe-inline'; \
+         img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+}
+
+/// JSON in which no tag and no comment can begin.
+fn data(figures: &[Value]) -> String {
+    Value::from(figures).to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+fn header(page: &Page) -> Markup {
+    html! {
+        header {
+            p.title { (page.title) }
+            h1 { (page.headline) }
+            @if !page.marks.is_empty() {
+                ul.marks aria-label="Marks" {
+                    @for mark in &page.marks { li title=(mark.meaning) { (mark.word) } }
+                }
+            }
+            @for remark in &page.remarks { p.remark { (remark) } }
+        }
+        nav aria-label="Contents" {
+            @for (place, section) in page.sections.iter().enumerate() {
+                a href=(format!("#part-{}", place + 1)) { (section.title) }
+            }
+        }
+    }
+}
+
+fn doubts(page: &Page) -> Markup {
+    html! {
+        @if !page.doubts.is_empty() {
+            section.doubts aria-labelledby="doubts" {
+                h2 id="doubts" { (crate::number::count(page.doubts.len(), "warning")) }
+                dl {
+                    @for doubt in &page.doubts {
+                        dt { (doubt.title) }
+                        dd {
+                            (doubt.seen)
+                            @if !doubt.advice.is_empty() { p.advice { "Try: " (doubt.advice) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn part(place: usize, section: &Section) -> Markup {
+    let id = format!("part-{}", place + 1);
+    html! {
+        section id=(id) aria-labelledby=(format!("{id}-title")) {
+            h2 id=(format!("{id}-title")) { (section.title) }
+            @if !section.note.is_empty() { p.note { (section.note) } }
+            @for block in &section.blocks {
+                @match block {
+                    Block::Text(text) => p { (text) },
+                    Block::Command(command) => pre { code { (command) } },
+                    Block::Table(table) => (sheet(table)),
+                    Block::Figure(figure) => (drawn(figure)),
+                }
+            }
+        }
+    }
+}
+
+/// A figure: where it will be drawn, buttons that the script fills, and its table. The table stands open until the script
+/// has drawn the figure.
+fn drawn(figure: &Figure) -> Markup {
+    html! {
+        figure id=(figure.name) {
+            figcaption { (figure.title) }
+            div.tools hidden {}
+            div class=(if figure.layout == Layout::Below { "chart tall" } else { "chart" }) hidden
+                role="img" aria-label=(format!("Chart: {}. The table below says the same.", figure.title)) {}
+            details open {
+                summary { "Table" }
+                (sheet(&figure.table))
+            }
+        }
+    }
+}
+
+fn sheet(table: &Table) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(table.caption) {
+            table {
+                caption { (table.caption) }
+                thead { tr { @for (place, word) in table.head.iter().enumerate() {
+                    th scope="col" .label[place < table.labels] { (word) }
+                } } }
+                tbody { @for row in &table.rows { tr {
+                    @for (place, cell) in row.iter().enumerate() { (field(cell, place < table.labels)) }
+                } } }
+            }
+        }
+    }
+}
+
+fn field(cell: &Cell, label: bool) -> Markup {
+    html! {
+        @if label { th scope="row" { (cell.shown()) } }
+        @else if let Some(interval) = cell.interval() {
+            td { (cell.shown()) small { (interval) } }
+        } @else { td { (cell.shown()) } }
+    }
+}
+
+fn footer(page: &Page) -> Markup {
+    html! {
+        footer {
+            @for line in &page.footer { p { (line) } }
+            @if !page.marks.is_empty() {
+                dl { @for mark in &page.marks { dt { (mark.word) } dd { (mark.meaning) } } }
+            }
+            @if figures(page).next().is_some() {
+                p.note { "Charts by plotly.js, Copyright Plotly, Inc., MIT licence. This file is complete: it asks nobody for anything." }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a report says, before it is known whether it becomes HTML, Markdown, CSV, a workbook or a picture.
+//!
+//! All texts are plain: whoever writes a format escapes them.
+
+use btu_stats::Estimate;
+
+use super::figure::Figure;
+use crate::number::{NOTHING, ends, three_digits};
+
+/// A report.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// What it is about, in a few words.
+    pub title: String,
+    /// The result, in large letters.
+    pub headline: String,
+    /// What belongs to the result, one line each.
+    pub remarks: Vec<String>,
+    /// Short words that must be seen beside the result.
+    pub marks: Vec<Mark>,
+    /// Reasons to doubt; they come before everything else.
+    pub doubts: Vec<Doubt>,
+    /// In their order.
+    pub sections: Vec<Section>,
+    /// The last word: what may be said of the result, and how it must be quoted.
+    pub footer: Vec<String>,
+}
+
+/// A short word about the result, and what it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// One to three words.
+    pub word: String,
+    /// In one sentence.
+    pub meaning: String,
+}
+
+/// A reason to doubt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// In two or three words.
+    pub title: String,
+    /// What was seen.
+    pub seen: String,
+    /// What to try; may be empty.
+    pub advice: String,
+}
+
+/// A part of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// What it shows.
+    pub title: String,
+    /// How to read it; may be empty.
+    pub note: String,
+    /// In their order.
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// A section; none where there is nothing to show.
+    pub fn of(title: &str, note: &str, blocks: Vec<Block>) -> Option<Self> {
+        let (title, note) = (title.to_owned(), note.to_owned());
+        (!blocks.is_empty()).then_some(Self { title, note, blocks })
+    }
+}
+
+/// A piece of a section.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Prose.
+    Text(String),
+    /// A command to type.
+    Command(String),
+    /// A table.
+    Table(Table),
+    /// A picture with its table.
+    Figure(Figure),
+}
+
+/// A table: some columns of words, then columns of numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// What it shows, with the unit; the name of its sheet and of its part of a CSV file.
+    pub caption: String,
+    /// One word for each column.
+    pub head: Vec<String>,
+    /// How many columns at the left hold words.
+    pub labels: usize,
+    /// Each as long as the head.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// An empty table; `labels` of its columns hold words.
+    pub fn new(caption: &str, head: &[&str], labels: usize) -> Self {
+        let head = head.iter().map(|&word| word.to_owned()).collect();
+        Self { caption: caption.to_owned(), head, labels, rows: Vec::new() }
+    }
+}
+
+/// A table's cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A number as people read it, and as programs do.
+    Number {
+        /// In full.
+        value: f64,
+        /// Rounded, with what belongs to it.
+        shown: String,
+        /// Ends of its 95 % interval, in full.
+        interval: Option<(f64, f64)>,
+    },
+    /// Nothing was measured.
+    Nothing,
+}
+
+impl Cell {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A number shown with three digits.
+    pub fn number(value: Option<f64>) -> Self {
+        value.map_or(Self::Nothing, |value| Self::Number { value, shown: three_digits(value), interval: None })
+    }
+
+    /// A count, shown in full.
+    pub fn count(count: u64) -> Self {
+        Self::Number { value: count as f64, shown: count.to_string(), interval: None }
+    }
+
+    /// A value with its interval, both divided by `unit`.
+    pub fn estimate(estimate: Option<&Estimate>, unit: f64) -> Self {
+        let Some(estimate) = estimate else { return Self::Nothing };
+        let interval = estimate.interval.map(|interval| (interval.low / unit, interval.high / unit));
+        let shown = three_digits(estimate.value / unit);
+        Self::Number { value: estimate.value / unit, shown, interval }
+    }
+
+    /// As people read it.
+    pub fn shown(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Number { shown, .. } => shown,
+            Self::Nothing => NOTHING,
+        }
+    }
+
+    /// The interval in words, where there is one.
+    pub fn interval(&self) -> Option<String> {
+        let Self::Number { value, interval: Some((low, high)), .. } = *self else { return None };
+        ends(&Estimate { value, interval: Some(btu_stats::Interval { low, high }) }, 1.0)
+    }
+}

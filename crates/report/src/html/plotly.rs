@@ -1,0 +1,165 @@
+//! Figures as the charting library (plotly.js) wants them.
+//!
+//! Colours are left to the page: each trace says in `meta` which colour of the palette it has, and the page's script
+//! fills it in for the theme that is on.
+
+use serde_json::{Value, json};
+
+use super::figure::{Axis, Figure, Layout, Mark, Panel, Point, Scale, Series};
+
+/// Traces and layout of a figure.
+pub(super) fn chart(figure: &Figure) -> Value {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut traces = Vec::new();
+    for (place, panel) in figure.panels.iter().enumerate() {
+        for series in &panel.series {
+            let first = !seen.contains(&series.name.as_str());
+            seen.push(&series.name);
+            traces.push(trace(figure, panel, place, series, first));
+        }
+    }
+    json!({ "name": figure.name, "title": figure.title, "data": traces, "layout": layout(figure) })
+}
+
+fn trace(figure: &Figure, panel: &Panel, place: usize, series: &Series, first: bool) -> Value {
+    let across = matches!(panel.y.scale, Scale::Words(_));
+    let xs: Vec<Value> = series.points.iter().map(|point| place_on(&panel.x, point.x)).collect();
+    let ys: Vec<Value> = series.points.iter().map(|point| place_on(&panel.y, point.y)).collect();
+    let mut trace = json!({
+        "x": xs,
+        "y": ys,
+        "name": escaped(&series.name),
+        "legendgroup": series.name,
+        "showlegend": first,
+        "xaxis": axis_name("x", if figure.layout == Layout::Below { 0 } else { place }),
+        "yaxis": axis_name("y", place),
+        "meta": { "colour": series.role.colour() },
+        "hovertemplate": hover(panel, across),
+    });
+    let mode = match series.mark {
+        Mark::Line => "lines",
+        Mark::LinePoints => "lines+markers",
+        Mark::Points => "markers",
+        Mark::Stack => "",
+    };
+    if series.mark == Mark::Stack {
+        trace["type"] = json!("bar");
+    } else {
+        trace["type"] = json!("scatter");
+        trace["mode"] = json!(mode);
+    }
+    if series.points.iter().any(|point| point.interval.is_some()) {
+        trace[if across { "error_x" } else { "error_y" }] = intervals(&series.points, across);
+    }
+    trace
+}
+
+/// The value, or the word that stands there.
+fn place_on(axis: &Axis, value: f64) -> Value {
+    match &axis.scale {
+        Scale::Words(words) => json!(words.get(value as usize).map(|word| escaped(word))),
+        _ if value.is_finite() => json!(value),
+        _ => Value::Null,
+    }
+}
+
+fn hover(panel: &Panel, across: bool) -> String {
+    let unit = |axis: &Axis| axis.label.rsplit_once(", ").map_or_else(String::new, |(_, unit)| format!(" {unit}"));
+    if across {
+        format!("%{{y}}<br>%{{x:.6~g}}{}<extra>%{{fullData.name}}</extra>", unit(&panel.x))
+    } else {
+        let x = if matches!(panel.x.scale, Scale::Words(_)) { "%{x}" } else { "%{x:.6~g}" };
+        format!("{x}{}<br>%{{y:.4~r}}{}<extra>%{{fullData.name}}</extra>", unit(&panel.x), unit(&panel.y))
+    }
+}
+
+fn intervals(points: &[Point], across: bool) -> Value {
+    let middle = |point: &Point| if across { point.x } else { point.y };
+    let above = points.iter().map(|point| point.interval.map_or(0.0, |(_, high)| high - middle(point)));
+    let below = points.iter().map(|point| point.interval.map_or(0.0, |(low, _)| middle(point) - low));
+    json!({
+        "type": "data",
+        "symmetric": false,
+        "array": above.collect::<Vec<f64>>(),
+        "arrayminus": below.collect::<Vec<f64>>(),
+        "thickness": 1.5,
+        "width": 4,
+    })
+}
+
+/// `x`, `x2`, `x3`.
+fn axis_name(letter: &str, place: usize) -> String {
+    if place == 0 { letter.to_owned() } else { format!("{letter}{}", place + 1) }
+}
+
+fn layout(figure: &Figure) -> Value {
+    let mut layout = json!({ "barmode": "stack", "annotations": [] });
+    let panels = figure.panels.len();
+    for (place, panel) in figure.panels.iter().enumerate() {
+        let (across, up) = domains(figure.layout, panels, place);
+        let key = |letter: &str| axis_name(letter, place).replacen(letter, &format!("{letter}axis"), 1);
+        layout[key("y")] = axis(&panel.y, up, &axis_name("x", if figure.layout == Layout::Below { 0 } else { place }));
+        if figure.layout == Layout::Beside || place == 0 {
+            let lowest = if figure.layout == Layout::Below { panels - 1 } else { place };
+            let label = figure.panels.get(lowest).map_or(&panel.x, |panel| &panel.x);
+            layout[key("x")] = axis(label, across, &axis_name("y", lowest));
+        }
+        if let (false, Some(annotations)) = (panel.title.is_empty(), layout["annotations"].as_array_mut()) {
+            annotations.push(json!({
+                "text": escaped(&panel.title), "x": f64::midpoint(across[0], across[1]), "y": up[1], "xref": "paper",
+                "yref": "paper", "xanchor": "center", "yanchor": "bottom", "showarrow": false,
+            }));
+        }
+    }
+    layout
+}
+
+/// Where a panel lies in the figure, as shares of its width and height.
+fn domains(layout: Layout, panels: usize, place: usize) -> ([f64; 2], [f64; 2]) {
+    match layout {
+        Layout::Below if place == 0 && panels > 1 => ([0.0, 1.0], [0.42, 1.0]),
+        Layout::Below if panels > 1 => ([0.0, 1.0], [0.0, 0.32]),
+        Layout::Below => ([0.0, 1.0], [0.0, 1.0]),
+        Layout::Beside => {
+            let gap = 0.09;
+            let width = (1.0 - gap * (panels as f64 - 1.0)) / panels as f64;
+            let left = place as f64 * (width + gap);
+            ([left, left + width], [0.0, 1.0])
+        }
+    }
+}
+
+fn axis(axis: &Axis, domain: [f64; 2], anchor: &str) -> Value {
+    let mut shape = json!({
+        "title": { "text": escaped(&axis.label) }, "domain": domain, "anchor": anchor, "automargin": true,
+        "exponentformat": "none",
+    });
+    match &axis.scale {
+        Scale::Linear => shape["rangemode"] = json!("tozero"),
+        Scale::Logarithmic => shape["type"] = json!("log"),
+        Scale::At(values) => {
+            shape["type"] = json!("log");
+            shape["tickmode"] = json!("array");
+            shape["tickvals"] = json!(values);
+            shape["ticktext"] = json!(mark_texts(values));
+        }
+        Scale::Words(words) => {
+            shape["type"] = json!("category");
+            shape["categoryorder"] = json!("array");
+            shape["categoryarray"] = json!(words.iter().map(|word| escaped(word)).collect::<Vec<_>>());
+        }
+    }
+    shape
+}
+
+/// The numbers at the marks; none at a mark so near to the one before that they would lie on top of each other.
+fn mark_texts(values: &[f64]) -> Vec<String> {
+    const NEAR: f64 = 1.5;
+    let near = |place: usize| place > 0 && values[place] < values[place - 1] * NEAR;
+    (0..values.len()).map(|place| if near(place) { String::new() } else { values[place].to_string() }).collect()
+}
+
+/// The library reads a few tags in its texts; what comes from outside shall not make any.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,135 @@
+"use strict";
+// Unpacks the charting library, draws every figure in the theme that is on, and makes buttons for what the mouse can do.
+(() => {
+  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+  const DASHES = ["solid", "solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "dot"];
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "circle-open"];
+
+  async function library() {
+    const packed = document.getElementById("library").textContent.trim();
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+    if (!window.Plotly) throw new Error("the charting library did not start");
+  }
+
+  function traces(figure) {
+    return figure.data.map((trace) => {
+      const place = trace.meta.colour;
+      const ink = colour(`colour-${place}`);
+      return {
+        ...trace,
+        visible: figure.hidden.has(trace.legendgroup) ? "legendonly" : true,
+        marker: { color: ink, size: 8, symbol: SYMBOLS[place], line: { width: 0 } },
+        line: { color: ink, width: 2, dash: DASHES[place] },
+        error_x: trace.error_x && { ...trace.error_x, color: ink },
+        error_y: trace.error_y && { ...trace.error_y, color: ink },
+      };
+    });
+  }
+
+  function layout(figure, more) {
+    const axes = {};
+    for (const [key, value] of Object.entries(figure.layout)) {
+      if (!/^[xy]axis/.test(key)) continue;
+      axes[key] = {
+        ...value, gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
+      };
+    }
+    return {
+      ...figure.layout, ...axes, showlegend: false, uirevision: figure.name, hovermode: "closest",
+      paper_bgcolor: colour("ground"), plot_bgcolor: colour("ground"),
+      font: { color: colour("ink"), family: getComputedStyle(document.body).fontFamily, size: 13 },
+      hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("line"), font: { color: colour("ink") } },
+      margin: { l: 60, r: 20, t: 34, b: 50 }, ...more,
+    };
+  }
+
+  function draw(figure) {
+    return Plotly.react(figure.chart, traces(figure), layout(figure), { displayModeBar: false, responsive: true, scrollZoom: false, showTips: false });
+  }
+
+  // A picture to keep has its title and a legend, which the page itself says otherwise.
+  async function save(figure, format) {
+    const more = { showlegend: true, title: { text: figure.title, font: { size: 16 } }, margin: { l: 70, r: 30, t: 70, b: 60 } };
+    const picture = { data: traces(figure), layout: layout(figure, more) };
+    const url = await Plotly.toImage(picture, { format, width: 1000, height: 560, scale: format === "png" ? 2 : 1 });
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = `${figure.name}.${format}`;
+    link.click();
+  }
+
+  function button(text, act) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.append(text);
+    made.addEventListener("click", () => act(made));
+    return made;
+  }
+
+  function tools(figure) {
+    const box = figure.element.querySelector(".tools");
+    const names = new Map(figure.data.map((trace) => [trace.legendgroup, trace.meta.colour]));
+    for (const [name, place] of names) {
+      const toggle = button(name, () => {
+        if (!figure.hidden.delete(name)) figure.hidden.add(name);
+        toggle.setAttribute("aria-pressed", String(!figure.hidden.has(name)));
+        draw(figure);
+      });
+      toggle.setAttribute("aria-pressed", "true");
+      toggle.title = "Show or hide";
+      const key = document.createElement("span");
+      key.className = "key";
+      key.style.background = `var(--colour-${place})`;
+      toggle.prepend(key);
+      box.append(toggle);
+    }
+    const gap = document.createElement("span");
+    gap.className = "gap";
+    const whole = () => {
+      const axes = Object.keys(figure.layout).filter((key) => /^[xy]axis/.test(key));
+      Plotly.relayout(figure.chart, Object.fromEntries(axes.map((axis) => [`${axis}.autorange`, true])));
+    };
+    box.append(gap, button("Whole range", whole), button("Save SVG", () => save(figure, "svg")), button("Save PNG", () => save(figure, "png")));
+    box.hidden = false;
+  }
+
+  async function start() {
+    await library();
+    for (const figure of figures) {
+      figure.element = document.getElementById(figure.name);
+      figure.chart = figure.element.querySelector(".chart");
+      figure.hidden = new Set();
+      figure.chart.hidden = false;
+      tools(figure);
+      await draw(figure);
+      figure.element.querySelector("details").open = false;
+    }
+    const again = () => figures.forEach(draw);
+    dark.addEventListener("change", again);
+    // On paper: light, at the paper's width, with every table.
+    addEventListener("beforeprint", () => {
+      root.classList.add("print");
+      document.querySelectorAll("details").forEach((one) => { one.dataset.was = one.open; one.open = true; });
+      again();
+    });
+    addEventListener("afterprint", () => {
+      root.classList.remove("print");
+      document.querySelectorAll("details").forEach((one) => { one.open = one.dataset.was === "true"; });
+      again();
+    });
+    root.dataset.charts = String(figures.length);
+  }
+
+  start().catch((problem) => {
+    // The tables stay open and say everything.
+    console.error(problem);
+    document.querySelectorAll(".chart, .tools").forEach((one) => { one.hidden = true; });
+  });
+})();

@@ -1,0 +1,50 @@
+//! A report's figures as one SVG picture without any script, a panel below the other.
+
+use btu_chart as chart;
+
+use crate::html::{self, Drawn, Page, Panel, Scale, figures};
+
+/// The figures whose axes are numbers, as a file's content; `None` when there is none.
+pub fn svg(page: &Page) -> Option<String> {
+    let panels: Vec<chart::Panel> = figures(page)
+        .flat_map(|figure| figure.panels.iter().map(move |panel| (figure, panel)))
+        .filter_map(|(figure, panel)| drawn(&figure.title, panel))
+        .collect();
+    let marks: Vec<&str> = page.marks.iter().map(|mark| mark.word.as_str()).collect();
+    let notes = [page.title.clone(), marks.join(", ")].into_iter().chain(page.remarks.iter().cloned());
+    let notes = notes.filter(|note| !note.is_empty()).collect();
+    let picture = chart::Picture { title: page.headline.clone(), notes, panels };
+    (!picture.panels.is_empty()).then(|| chart::svg(&picture))
+}
+
+/// A panel with numbers on both axes; where there are words or bars, the table says it better.
+fn drawn(title: &str, panel: &Panel) -> Option<chart::Panel> {
+    let series: Vec<chart::Series> = panel.series.iter().filter_map(series).collect();
+    let name = if panel.title.is_empty() { title } else { &panel.title };
+    (!series.is_empty()).then_some(chart::Panel {
+        x: axis(&panel.x, &format!("{}: {}", name, panel.x.label))?,
+        y: axis(&panel.y, &panel.y.label)?,
+        height: 220,
+        across: Vec::new(),
+        series,
+    })
+}
+
+fn axis(axis: &html::Axis, label: &str) -> Option<chart::Axis> {
+    match axis.scale {
+        Scale::Linear => Some(chart::Axis::linear(label)),
+        Scale::Logarithmic | Scale::At(_) => Some(chart::Axis::logarithmic(label)),
+        Scale::Words(_) => None,
+    }
+}
+
+fn series(series: &html::Series) -> Option<chart::Series> {
+    let mark = match series.mark {
+        Drawn::Line => chart::Mark::Line,
+        Drawn::LinePoints => chart::Mark::LinePoints,
+        Drawn::Points => chart::Mark::Points,
+        Drawn::Stack => return None,
+    };
+    let points = series.points.iter().map(|point| chart::Point { x: point.x, y: point.y, interval: point.interval });
+    Some(chart::Series { name: series.name.clone(), mark, points: points.collect() })
+}

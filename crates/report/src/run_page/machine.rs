@@ -1,0 +1,69 @@
+//! The machine: what moving bytes cost it, what it was like, and what changed.
+
+use btu_suite::verdict::CpuRow;
+
+use super::{RunReport, row};
+use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Scale, Section, Series, Table};
+use crate::text::called;
+
+/// CPU seconds by load and message size.
+pub(super) fn cpu(report: &RunReport) -> Option<Section> {
+    let rows = &report.verdict.cpu;
+    let note = "CPU time of the network activity on the test station for each 10^9 bytes; the shares are of all processors and \
+                everything that ran on them.";
+    let figure = || {
+        let series = super::loads(report).into_iter().map(|load| Series {
+            name: if load == btu_suite::cell::Load::Idle { "alone".to_owned() } else { format!("beside {load}") },
+            role: super::role(load),
+            mark: Drawn::LinePoints,
+            points: rows.iter().filter(|row| row.load == load).filter_map(point).collect(),
+        });
+        let marks = report.plan.messages.iter().map(|size| size.count() as f64).collect();
+        let panel = Panel {
+            title: String::new(),
+            x: Axis { label: "message size, B".to_owned(), scale: Scale::At(marks) },
+            y: Axis::logarithmic("CPU time, s/GB"),
+            series: series.collect(),
+        };
+        Block::Figure(Figure {
+            name: "cpu".to_owned(),
+            title: "CPU seconds per gigabyte".to_owned(),
+            panels: vec![panel],
+            layout: Layout::Beside,
+            table: table(rows),
+        })
+    };
+    Section::of("CPU", note, if rows.is_empty() { Vec::new() } else { vec![figure()] })
+}
+
+fn point(row: &CpuRow) -> Option<Point> {
+    Some(Point::new(row.message.count() as f64, row.cpu_seconds_per_gigabyte?))
+}
+
+fn table(rows: &[CpuRow]) -> Table {
+    let head = ["", "message, B", "s/GB", "busy, %", "software interrupts, %", "stolen, %"];
+    let mut table = Table::new("CPU seconds per gigabyte, and shares of all processors", &head, 2);
+    for one in rows {
+        let shares = [one.machine_busy, one.machine_softirq, one.machine_steal];
+        let cells = std::iter::once(Cell::number(one.cpu_seconds_per_gigabyte))
+            .chain(shares.map(|share| Cell::number(Some(share * 100.0))));
+        table.rows.push(row(&[&called(one.load), &one.message.count().to_string()], cells));
+    }
+    table
+}
+
+/// Every setting that was recorded, and what changed.
+pub(super) fn environment(report: &RunReport) -> Option<Section> {
+    if report.settings.is_empty() {
+        let nothing = "Nothing was recorded of the machine, or it cannot be read by this version.".to_owned();
+        return Section::of("Environment", "", vec![Block::Text(nothing)]);
+    }
+    let changes = if report.changes.is_empty() {
+        "No setting changed between the start and the end of the run.".to_owned()
+    } else {
+        format!("Changed under way: {}.", report.changes.join("; "))
+    };
+    let mut table = Table::new("Settings before the run", &["setting", "value"], 2);
+    table.rows = report.settings.iter().map(|(name, value)| row(&[name, value], [])).collect();
+    Section::of("Environment", "As it was before the first cell.", vec![Block::Text(changes), Block::Table(table)])
+}

@@ -1,0 +1,157 @@
+//! What the report of a run says: from the verdict, the stored cells and the stored environment alone.
+
+mod appendix;
+mod doubts;
+mod latency;
+mod machine;
+mod penalties;
+mod progress;
+mod reproduce;
+mod rules;
+mod sizes;
+mod standing;
+
+use std::collections::BTreeMap;
+
+use btu_suite::cell::{Component, Load};
+use btu_suite::history::Study;
+use btu_suite::plan::Plan;
+use btu_suite::record::CellRecord;
+use btu_suite::verdict::Verdict;
+
+pub use rules::{RuleFacts, RunMark, run_marks};
+
+use crate::head::RunHead;
+use crate::html::{Cell, Mark, Page, Role};
+use crate::number::{ends, three_digits};
+
+/// Everything that a report of a run is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct RunReport<'a> {
+    /// The run in words.
+    pub run: &'a RunHead,
+    /// Where it came from.
+    pub origin: &'a Origin,
+    /// What its cells amount to.
+    pub verdict: &'a Verdict,
+    /// What was asked.
+    pub plan: &'a Plan,
+    /// What was measured.
+    pub cells: &'a [CellRecord],
+    /// The machine's settings before the run, by name.
+    pub settings: &'a BTreeMap<String, String>,
+    /// What changed until after it, a sentence each.
+    pub changes: &'a [String],
+    /// Other people's results to be drawn beside it.
+    pub beside: &'a [Study],
+}
+
+/// Where a run came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Its name everywhere.
+    pub uuid: String,
+    /// The user's own word for it.
+    pub label: Option<String>,
+    /// The version of the program that measured it.
+    pub version: String,
+    /// The plan's hash.
+    pub plan_hash: String,
+    /// Whether this version can read the plan; else it is guessed from the cells.
+    pub plan_is_known: bool,
+    /// Whether every cell of the plan is there.
+    pub complete: bool,
+}
+
+/// The report of a run.
+pub fn run_page(report: &RunReport) -> Page {
+    let marks = rules::marks(report);
+    let parts = [
+        standing::section(report),
+        sizes::section(report),
+        penalties::section(report),
+        appendix::goodput(report),
+        latency::section(report),
+        progress::section(report),
+        machine::cpu(report),
+        appendix::section(report),
+        machine::environment(report),
+        reproduce::section(report),
+    ];
+    Page {
+        title: title(report),
+        headline: headline(report, &marks),
+        remarks: remarks(report),
+        footer: rules::footer(report, &marks),
+        marks: marks
+            .iter()
+            .map(|mark| Mark { word: mark.word().to_owned(), meaning: mark.meaning().to_owned() })
+            .collect(),
+        doubts: doubts::of(report),
+        sections: parts.into_iter().flatten().collect(),
+    }
+}
+
+fn title(report: &RunReport) -> String {
+    let label = report.origin.label.as_ref().map_or_else(String::new, |label| format!(": {label}"));
+    format!("btu run {}{label}", report.run.id)
+}
+
+/// What it is called by the run rules, and how much it is.
+fn headline(report: &RunReport, marks: &[RunMark]) -> String {
+    let name = rules::name(marks);
+    match &report.verdict.rating {
+        Some(rating) => format!("{name} {} Mb/s", three_digits(rating.btu_bits_per_second.value / MEGABIT)),
+        None => name.to_owned(),
+    }
+}
+
+fn remarks(report: &RunReport) -> Vec<String> {
+    let run = report.run;
+    let interval = report.verdict.rating.as_ref().map(|rating| match ends(&rating.btu_bits_per_second, MEGABIT) {
+        Some(ends) => format!("95 % interval {ends} Mb/s, geometric mean of {} rows", rating.cells_used),
+        None => "no interval: nothing was repeated".to_owned(),
+    });
+    let idle = report.verdict.idle.as_ref().map(|idle| {
+        format!(
+            "with nothing beside the network activity {} Mb/s",
+            three_digits(idle.btu_bits_per_second.value / MEGABIT)
+        )
+    });
+    let result: Vec<String> = interval.into_iter().chain(idle).collect();
+    let run_line = format!("{} on network {}, {} profile", run.started, run.network, report.verdict.profile);
+    [result.join("; "), run_line, run.machine.clone()].into_iter().filter(|line| !line.is_empty()).collect()
+}
+
+/// Bits per second in a megabit per second.
+const MEGABIT: f64 = 1e6;
+
+/// A load's colour.
+fn role(load: Load) -> Role {
+    match load {
+        Load::Idle => Role::Idle,
+        Load::Cpu => Role::Cpu,
+        Load::Disk => Role::Disk,
+        Load::Transfer => Role::Transfer,
+    }
+}
+
+/// The rated components of the run, in the paper's order.
+fn components(report: &RunReport) -> Vec<Component> {
+    Component::RATED.into_iter().filter(|component| report.plan.components.contains(component)).collect()
+}
+
+/// The loads of the run, idle first.
+fn loads(report: &RunReport) -> Vec<Load> {
+    Load::ALL.into_iter().filter(|load| report.plan.loads.contains(load)).collect()
+}
+
+/// A row of a table: words, then cells.
+fn row(words: &[&str], cells: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
+    words.iter().map(|&word| Cell::text(word)).chain(cells).collect()
+}
+
+/// The message sizes as heads of columns.
+fn size_heads(report: &RunReport) -> Vec<String> {
+    report.plan.messages.iter().map(|size| format!("{} B", size.count())).collect()
+}

@@ -1,0 +1,106 @@
+//! A report's tables as a workbook: a sheet of what must be known, then a sheet for each table.
+
+use rust_xlsxwriter::{
+    DocProperties, ExcelDateTime, Format, FormatAlign, FormatBorder, Workbook, Worksheet, XlsxError,
+};
+
+use crate::html::{Cell, Page, Table, tables};
+use crate::xlsx::WorkbookError;
+
+/// The page as a file's content. The same page gives the same bytes.
+///
+/// # Errors
+/// When a table is larger than a sheet can be.
+pub fn page_workbook(page: &Page) -> Result<Vec<u8>, WorkbookError> {
+    let mut workbook = Workbook::new();
+    // A fixed date: nothing here reads a clock, and the same report gives the same bytes.
+    let date = ExcelDateTime::from_ymd(2000, 1, 1)?;
+    workbook.set_properties(&DocProperties::new().set_title(&page.title).set_creation_datetime(&date));
+    workbook.push_worksheet(summary(page)?);
+    for (place, table) in tables(page).enumerate() {
+        workbook.push_worksheet(sheet(table, place + 1)?);
+    }
+    Ok(workbook.save_to_buffer()?)
+}
+
+/// What no number may be shown without: the result, its marks, the warnings, how to quote it.
+fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
+    let mut sheet = Worksheet::new();
+    sheet.set_name("Result")?.set_column_width(0, 24)?.set_column_width(1, 110)?;
+    let wrapped = Format::new().set_text_wrap().set_align(FormatAlign::Top);
+    let strong = Format::new().set_bold().set_align(FormatAlign::Top);
+    sheet.write_with_format(0, 0, &page.headline, &Format::new().set_bold().set_font_size(16))?;
+    let about = std::iter::once(&page.title).chain(&page.remarks).map(|line| (String::new(), line.clone()));
+    let marks = page.marks.iter().map(|mark| (format!("mark: {}", mark.word), mark.meaning.clone()));
+    let doubts = page.doubts.iter().map(|doubt| {
+        let advice = if doubt.advice.is_empty() { String::new() } else { format!("\ntry: {}", doubt.advice) };
+        (format!("warning: {}", doubt.title), format!("{}{advice}", doubt.seen))
+    });
+    let footer = page.footer.iter().map(|line| (String::new(), line.clone()));
+    for (row, (name, text)) in (2..).zip(about.chain(marks).chain(doubts).chain(footer)) {
+        sheet.write_with_format(row, 0, name, &strong)?;
+        sheet.write_with_format(row, 1, text, &wrapped)?;
+    }
+    Ok(sheet)
+}
+
+fn sheet(table: &Table, place: usize) -> Result<Worksheet, XlsxError> {
+    let mut sheet = Worksheet::new();
+    sheet.set_name(sheet_name(place, &table.caption))?.set_freeze_panes(2, 0)?;
+    sheet.write_with_format(0, 0, &table.caption, &Format::new().set_bold())?;
+    let head = Format::new().set_bold().set_border_bottom(FormatBorder::Thin);
+    let mut column = 0;
+    for (at, word) in table.head.iter().enumerate() {
+        sheet.write_with_format(1, column, word, &head)?;
+        sheet.set_column_width(column, if at < table.labels { 24 } else { 14 })?;
+        let with_interval = has_interval(table, at);
+        for (row, cells) in (2..).zip(&table.rows) {
+            if let Some(cell) = cells.get(at) {
+                write(&mut sheet, row, column, cell)?;
+            }
+        }
+        if with_interval {
+            sheet.write_with_format(1, column + 1, "95 % from", &head)?;
+            sheet.write_with_format(1, column + 2, "to", &head)?;
+        }
+        column += if with_interval { 3 } else { 1 };
+    }
+    Ok(sheet)
+}
+
+fn has_interval(table: &Table, column: usize) -> bool {
+    table.rows.iter().any(|row| matches!(row.get(column), Some(Cell::Number { interval: Some(_), .. })))
+}
+
+/// A number in full with its interval in the next columns, or words as words: nothing becomes a formula.
+fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<(), XlsxError> {
+    match cell {
+        Cell::Text(text) => drop(sheet.write_string(row, column, text)?),
+        Cell::Number { value, interval, .. } if value.is_finite() => {
+            sheet.write_number(row, column, *value)?;
+            if let Some((low, high)) = interval.filter(|(low, high)| low.is_finite() && high.is_finite()) {
+                sheet.write_number(row, column + 1, low)?;
+                sheet.write_number(row, column + 2, high)?;
+            }
+        }
+        Cell::Number { .. } | Cell::Nothing => {}
+    }
+    Ok(())
+}
+
+/// At most 31 characters, none of those that sheets may not have, and none twice.
+fn sheet_name(place: usize, caption: &str) -> String {
+    let plain = caption.chars().filter(|letter| !"[]:*?/\\'".contains(*letter) && !letter.is_control());
+    format!("{place} {}", plain.collect::<String>()).chars().take(31).collect::<String>().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sheets_have_names_that_are_allowed() {
+        assert_eq!(sheet_name(3, "Goodput, Mb/s"), "3 Goodput, Mbs");
+        assert!(sheet_name(12, &"[x]:*?/\\'long ".repeat(9)).chars().count() <= 31);
+    }
+}

@@ -1,0 +1,252 @@
+//! The report of a run in every format: what it says, how large it is, and that nothing in a run can break out of it.
+
+mod run;
+mod sample;
+
+use btu_report::html::{Block, Cell, html};
+use btu_report::{RuleFacts, RunMark, csv, markdown, page_workbook, run_marks, svg};
+use btu_suite::cell::{Load, Row};
+use btu_units::Bytes;
+use proptest::prelude::*;
+
+use run::SampleRun;
+
+/// A report with its script must be smaller than this, so that it can be sent by mail.
+const MOST_BYTES: usize = 3_000_000;
+
+#[test]
+fn markdown_says_everything() {
+    insta::assert_snapshot!(markdown(&SampleRun::new().page()));
+}
+
+#[test]
+fn csv_has_a_line_for_each_number() {
+    let text = csv(&SampleRun::new().page());
+    let lines: Vec<&str> = text.split("\r\n").collect();
+    // The first line of each table: the whole is long, and says no more.
+    let table = |line: &str| line.split(',').next().unwrap_or_default().to_owned();
+    let mut seen = Vec::new();
+    let first = lines.iter().filter(|line| {
+        let new = !seen.contains(&table(line));
+        seen.push(table(line));
+        new
+    });
+    insta::assert_snapshot!(first.copied().collect::<Vec<_>>().join("\n"));
+    assert!(lines.len() > 400, "{}", lines.len());
+}
+
+#[test]
+fn the_picture_is_the_same_every_time() {
+    let picture = svg(&SampleRun::new().page()).unwrap();
+    assert_eq!(Some(&picture), svg(&SampleRun::new().page()).as_ref());
+    let names: Vec<&str> = picture.split("data-series=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    insta::assert_snapshot!(names.join("\n"));
+}
+
+#[test]
+fn a_workbook_has_a_sheet_for_each_table() {
+    let page = SampleRun::new().page();
+    let bytes = page_workbook(&page).unwrap();
+    assert_eq!(bytes, page_workbook(&page).unwrap(), "the same report gives the same bytes");
+    let book = ironcalc::import::load_from_xlsx_bytes(&bytes, "book", "en", "UTC").unwrap();
+    let tables = page.sections.iter().flat_map(|section| &section.blocks);
+    let tables = tables.filter(|block| matches!(block, Block::Table(_) | Block::Figure(_))).count();
+    assert_eq!(book.worksheets.len(), tables + 1);
+}
+
+/// The full profile at its cap: thirty blocks of every row.
+#[test]
+fn a_full_run_stays_small() {
+    let mut run = SampleRun::new();
+    let three = run.cells.clone();
+    for round in 1..10 {
+        run.cells.extend(
+            three.iter().cloned().map(|cell| btu_suite::record::CellRecord { block: cell.block + 3 * round, ..cell }),
+        );
+    }
+    assert_eq!(run.cells.len(), 30 * run.context.plan.rows().len());
+    let verdict = run.verdict();
+    let page = run.page();
+    let begun = std::time::Instant::now();
+    let file = html(&page);
+    println!("{} cells, {} bytes, written in {:?}", run.cells.len(), file.len(), begun.elapsed());
+    assert!(file.len() < MOST_BYTES, "{}", file.len());
+    assert!(verdict.rating.is_some());
+}
+
+#[test]
+fn the_file_asks_nobody_for_anything() {
+    let file = html(&SampleRun::new().page());
+    let (before, rest) = file.split_once("id=\"library\"").unwrap();
+    let (_, after) = rest.split_once("</script>").unwrap();
+    for part in [before, after] {
+        for reference in ["http://", "https://", "src=", "url(", "@import", "//cdn"] {
+            assert!(!part.contains(reference), "{reference}");
+        }
+    }
+    assert!(before.contains("default-src 'none'"));
+}
+
+#[test]
+fn every_figure_has_a_place_and_a_table() {
+    let page = SampleRun::new().page();
+    let file = html(&page);
+    let figures: Vec<_> = page
+        .sections
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .filter_map(|block| if let Block::Figure(figure) = block { Some(figure) } else { None })
+        .collect();
+    assert!(figures.len() >= 10, "{}", figures.len());
+    for figure in figures {
+        assert!(file.contains(&format!("<figure id=\"{}\">", figure.name)), "{}", figure.name);
+        assert!(!figure.table.rows.is_empty(), "{}", figure.name);
+        assert!(
+            figure.panels.iter().any(|panel| panel.series.iter().any(|one| !one.points.is_empty())),
+            "{}",
+            figure.name
+        );
+        assert!(figure.table.rows.iter().all(|row| row.len() == figure.table.head.len()), "{}", figure.name);
+    }
+}
+
+#[test]
+fn values_stand_where_the_verdict_has_them() {
+    let run = SampleRun::new();
+    let verdict = run.verdict();
+    let page = run.page();
+    let rating = verdict.rating.unwrap().btu_bits_per_second.value / 1e6;
+    assert!(page.headline.starts_with("BTU rating "), "{}", page.headline);
+    let shown: f64 = page.headline.split(' ').nth(2).unwrap().parse().unwrap();
+    assert!((shown / rating - 1.0).abs() < 0.005, "{shown} {rating}");
+    let found = page.sections.iter().flat_map(|section| &section.blocks).any(|block| {
+        let Block::Figure(figure) = block else { return false };
+        let rows = figure.table.rows.iter().flatten();
+        rows.clone().any(|cell| matches!(cell, Cell::Number { value, .. } if (value / rating - 1.0).abs() < 1e-12))
+    });
+    assert!(found, "the rating is in a table in full");
+}
+
+fn marks(run: &SampleRun) -> Vec<RunMark> {
+    run_marks(&RuleFacts {
+        verdict: &run.verdict(),
+        plan: &run.context.plan,
+        plan_is_known: run.origin.plan_is_known,
+        complete: run.origin.complete,
+        changed: !run.changes.is_empty(),
+    })
+}
+
+#[test]
+fn marks_follow_from_what_was_measured() {
+    let mut run = SampleRun::new();
+    let whole = marks(&run);
+    assert!(whole.contains(&RunMark::Quick) && !whole.contains(&RunMark::Partial), "{whole:?}");
+    run.context.plan.profile.name = "full".to_owned();
+    run.context.plan.profile.wanted_half_width = 10.0;
+    assert_eq!(marks(&run), [], "a whole run of the full profile, as exact as it wants");
+    run.changes.push("kernel.clock_source was `tsc`".to_owned());
+    assert_eq!(marks(&run), [RunMark::Changed]);
+    run.changes.clear();
+    run.origin.complete = false;
+    assert_eq!(marks(&run), [RunMark::Incomplete]);
+    run.origin.complete = true;
+    run.context.plan.window = Some(Bytes::new(4096));
+    assert_eq!(marks(&run), [RunMark::Fixed]);
+    run.context.plan.window = None;
+    run.context.plan.messages.pop();
+    assert_eq!(marks(&run), [RunMark::Partial]);
+    run.origin.plan_is_known = false;
+    assert_eq!(marks(&run), [RunMark::UnknownPlan]);
+}
+
+#[test]
+fn without_loaded_cells_nothing_may_be_called_a_rating() {
+    let mut run = SampleRun::new();
+    run.cells.retain(|cell| matches!(cell.row, Row::Network { load: Load::Idle, .. }));
+    assert!(marks(&run).contains(&RunMark::NoRating));
+    let page = run.page();
+    assert_eq!(page.headline, "No BTU rating");
+    assert!(page.footer[0].contains("may not be published"), "{}", page.footer[0]);
+    assert!(html(&page).len() < MOST_BYTES);
+}
+
+#[test]
+fn a_part_of_the_suite_is_not_called_a_rating() {
+    let mut run = SampleRun::new();
+    run.context.plan.messages.pop();
+    assert!(run.page().headline.starts_with("Part of a BTU rating: "), "{}", run.page().headline);
+}
+
+#[test]
+fn nothing_measured_is_a_report_too() {
+    let mut run = SampleRun::new();
+    run.cells.clear();
+    run.settings.clear();
+    let page = run.page();
+    assert!(html(&page).contains("No BTU rating"));
+    assert!(markdown(&page).contains("No BTU rating"));
+    assert_eq!(svg(&page), None);
+    assert!(page_workbook(&page).is_ok());
+}
+
+/// Pieces that mean something to one of the formats.
+fn hostile() -> impl Strategy<Value = String> {
+    let pieces = [
+        "<script>alert(1)</script>",
+        "</script>",
+        "</style>",
+        "<!--",
+        "-->",
+        "\"",
+        "'",
+        "&",
+        "&lt;",
+        "|",
+        "`",
+        "\\",
+        "\n",
+        "\r\n",
+        "=1+1",
+        "@x",
+        "<img src=x onerror=alert(1)>",
+        "]]>",
+        "\u{202e}",
+        "\u{0}",
+        "a",
+        "é",
+        "{{",
+        "javascript:",
+    ];
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..8).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Tags, attributes and cells are as many as without the text.
+    #[test]
+    fn no_text_breaks_out(text in hostile()) {
+        let file = |text: &str| {
+            let mut run = SampleRun::new();
+            run.cells.retain(|cell| cell.block == 0);
+            run.origin.label = Some(text.to_owned());
+            run.settings.insert("label".to_owned(), text.to_owned());
+            run.notes.push(text.to_owned());
+            run.changes.push(text.to_owned());
+            run.context.plan.ftp_server = Some(text.to_owned());
+            run.page()
+        };
+        let (hostile, plain) = (file(&text), file("plain"));
+        let (hostile_html, plain_html) = (html(&hostile), html(&plain));
+        prop_assert_eq!(hostile_html.matches('<').count(), plain_html.matches('<').count());
+        prop_assert_eq!(hostile_html.matches('>').count(), plain_html.matches('>').count());
+        let lines = |text: &str| text.lines().filter(|line| line.starts_with('|')).count();
+        let bars = |text: &str| text.replace("\\|", "").matches('|').count();
+        let (hostile_text, plain_text) = (markdown(&hostile), markdown(&plain));
+        prop_assert_eq!(lines(&hostile_text), lines(&plain_text));
+        prop_assert_eq!(bars(&hostile_text), bars(&plain_text));
+        prop_assert!(!hostile_text.contains("<script"));
+        prop_assert!(page_workbook(&hostile).is_ok());
+    }
+}
