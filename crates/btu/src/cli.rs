@@ -6,6 +6,7 @@ mod model;
 mod model_check;
 mod net;
 mod raise;
+mod report;
 mod sim;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use model::Model;
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
+pub(crate) use report::{Format, Report};
 pub(crate) use sim::Sim;
 
 const EXIT_CODES: &str = "\
@@ -79,6 +81,9 @@ pub(crate) enum Command {
     /// Hold stored runs side by side: how much faster or slower, and how sure that is
     #[command(after_help = compare::EXAMPLES)]
     Compare(Compare),
+    /// Write a report of a stored run: one self-contained HTML file, or another format
+    #[command(after_help = report::EXAMPLES)]
+    Report(Report),
     /// The results of the papers that btu comes from, recomputed from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),

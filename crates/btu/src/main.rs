@@ -20,6 +20,7 @@ mod papers;
 mod preflight;
 mod progress;
 mod rate;
+mod report;
 mod runs;
 mod sim;
 mod stored;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),
         cli::Command::Show(show) => runs::show(&show, &arguments.common),
         cli::Command::Compare(compare) => return exit::code_of(compare::run(&compare, &arguments.common)),
+        cli::Command::Report(report) => report::run(&report, &arguments.common),
         cli::Command::History(history) => history::run(&history, &arguments.common),
         cli::Command::Completions { shell } => papers::completions(shell),
         cli::Command::Man { directory } => papers::man(&directory),

@@ -41,9 +41,15 @@ pub(crate) fn print_result(store: &Store, run: RunId, common: &Common) -> anyhow
     print_stored(store, &Stored::read(store, run)?, common)
 }
 
+/// What `--json` prints of a run, as text.
+pub(crate) fn document(stored: &Stored) -> anyhow::Result<String> {
+    let document = Document { run: &stored.row, result: &stored.verdict };
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
 fn print_stored(store: &Store, stored: &Stored, common: &Common) -> anyhow::Result<()> {
     if common.json {
-        return print_json(&Document { run: &stored.row, result: &stored.verdict });
+        return print(&document(stored)?);
     }
     print(&rate_text(&stored.verdict, &stored.head(store), &text_options()))
 }

@@ -1,10 +1,11 @@
 //! A stored run with everything that can be said of it: what `show`, `report` and `compare` begin with.
 
-use anyhow::Context as _;
 use btu_control::environment::{Environment, differences};
 use btu_report::RunHead;
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
-use btu_suite::plan::Plan;
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::network::Network;
+use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::CellRecord;
 use btu_suite::verdict::{Context, Verdict, judge};
 use btu_units::{Bytes, Span};
@@ -15,8 +16,9 @@ pub(crate) struct Stored {
     /// What is stored of it but its cells.
     pub(crate) row: RunRow,
     /// What was asked.
-    #[allow(dead_code, reason = "for the report and the comparison")]
     pub(crate) plan: Plan,
+    /// Whether that is what is stored; else it was guessed from the cells.
+    pub(crate) plan_is_known: bool,
     /// What was measured, in the order in which it was measured.
     pub(crate) cells: Vec<CellRecord>,
     /// What that amounts to.
@@ -32,11 +34,12 @@ impl Stored {
     /// Reads `run` and judges it.
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
-        let plan: Plan = serde_json::from_value(row.plan.clone())
-            .with_context(|| format!("reading the plan of run {}", row.summary.id))?;
         let cells = store.cells(run)?;
+        let plan = serde_json::from_value(row.plan.clone());
+        let plan_is_known = plan.is_ok();
+        let plan = plan.unwrap_or_else(|_| guess(&row, &cells));
         let verdict = judge(&cells, &context(&row, plan.clone()));
-        Ok(Self { row, plan, cells, verdict })
+        Ok(Self { row, plan, plan_is_known, cells, verdict })
     }
 
     /// The run in words.
@@ -52,8 +55,15 @@ impl Stored {
             database: store.path().display().to_string(),
             duration: duration(run).unwrap_or_default(),
             own_cost: row.calibration.as_ref().and_then(own_cost),
-            notes: notes(row),
+            notes: self.notes(),
         }
+    }
+
+    /// Warnings that were stored while the run went on, and what could not be read of it.
+    fn notes(&self) -> Vec<String> {
+        let warnings = self.row.events.iter().filter(|event| event.level != Level::Info);
+        let unread = (!self.plan_is_known).then(|| UNREAD.to_owned());
+        unread.into_iter().chain(warnings.map(|event| event.text.clone())).collect()
     }
 
     /// The machine as it was before the run; `None` where the run ended before it was looked at.
@@ -62,7 +72,6 @@ impl Stored {
     }
 
     /// What changed on the machine from before the first cell to after the last, a sentence each.
-    #[allow(dead_code, reason = "for the report and the comparison")]
     pub(crate) fn changes(&self) -> Vec<String> {
         let after = self.row.environments.iter().rfind(|(moment, _)| *moment == Moment::After);
         let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
@@ -99,10 +108,25 @@ fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
     calibration["amounts"]["null_cell_ns"].as_u64().map(Span::from_nanoseconds)
 }
 
-/// Warnings that were stored while the run went on.
-fn notes(row: &RunRow) -> Vec<String> {
-    let warnings = row.events.iter().filter(|event| event.level != Level::Info);
-    warnings.map(|event| event.text.clone()).collect()
+/// What is said of a plan that another version wrote.
+const UNREAD: &str = "the stored plan cannot be read by this version; it was guessed from the cells, so nobody can tell what \
+                      is missing";
+
+/// A plan whose rows are those that were measured.
+fn guess(row: &RunRow, cells: &[CellRecord]) -> Plan {
+    let profile = Profile::named(&row.summary.profile).unwrap_or_else(Profile::quick);
+    let mut plan = Plan::whole(row.seed, profile, Network::Veth);
+    let measured: Vec<(Component, Bytes, Load)> = cells
+        .iter()
+        .filter_map(|cell| match cell.row {
+            Row::Network { component, message, load } => Some((component, message, load)),
+            Row::Host { .. } => None,
+        })
+        .collect();
+    plan.components.retain(|component| measured.iter().any(|(one, ..)| one == component));
+    plan.messages.retain(|message| measured.iter().any(|(_, one, _)| one == message));
+    plan.loads.retain(|load| measured.iter().any(|(.., one)| one == load));
+    plan
 }
 
 /// Processor, kernel and memory in one line.

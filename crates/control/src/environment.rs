@@ -16,7 +16,7 @@ use btu_suite::record::MachineCpu;
 use serde::{Deserialize, Serialize};
 
 pub use cpu_time::{delta, machine_cpu};
-pub use differences::{Change, changes, differences};
+pub use differences::{Change, changes, differences, settings};
 pub use machine::{IdleState, Kernel, LoadAverage, Memory, Processor};
 pub use network::{Interface, Network};
 

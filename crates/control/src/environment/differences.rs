@@ -50,8 +50,8 @@ fn sentence(change: &Change) -> String {
     }
 }
 
-/// Every setting by its path in the document.
-fn settings(environment: &Environment) -> BTreeMap<String, String> {
+/// Every setting by its path in the document, without what changes by itself.
+pub fn settings(environment: &Environment) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     // A structure of strings, numbers and maps with text keys always has a JSON form.
     if let Ok(document) = serde_json::to_value(environment) {

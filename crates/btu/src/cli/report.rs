@@ -1,0 +1,57 @@
+//! `btu report`: its words on the command line.
+
+use std::path::PathBuf;
+
+use btu_suite::history::Study;
+use clap::{Args, ValueEnum};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  btu report                              the newest run, as btu-report-rN.html in this directory
+  btu report r12 --open                   the same, and shown in the browser
+  btu report r12 -o r12.html --with btu95,netpipe96
+  btu report r12 --format markdown        for a wiki or a comment, on standard output
+  btu report r12 --format xlsx -o r12.xlsx
+
+A report is made from what is stored alone, and can be made again at any time. The HTML file is complete: it asks nobody
+for anything.";
+
+/// `btu report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Which run: r12, latest, or the beginning of its uuid
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// What to make
+    #[arg(long, value_enum, default_value = "html")]
+    pub(crate) format: Format,
+    /// Where to write it, `-` for standard output [default: btu-report-RUN.html or .xlsx here; other formats go to
+    /// standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show the file in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Draw results of other studies beside the run: btu95, netpipe96
+    #[arg(long, value_name = "STUDY", value_delimiter = ',')]
+    pub(crate) with: Vec<Study>,
+}
+
+/// What a report can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One self-contained file with interactive charts
+    Html,
+    /// What `btu show` prints
+    Text,
+    /// Tables for a wiki, a comment or a paper
+    Markdown,
+    /// Every number of every table, a line each
+    Csv,
+    /// Everything that was worked out
+    Json,
+    /// A workbook, a sheet for each table
+    Xlsx,
+    /// The charts as one picture
+    Svg,
+}

@@ -1,0 +1,125 @@
+//! `btu report`: from a stored run to a file.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+use btu_control::environment::settings;
+use btu_report::html::{Page, html};
+use btu_report::{Origin, RunReport, TextOptions, csv, markdown, page_workbook, rate_text, run_page, svg};
+use btu_store::{State, Store};
+use btu_suite::history::Study;
+
+use crate::cli::{Common, Format, Report};
+use crate::exit::Refusal;
+use crate::stored::Stored;
+use crate::terminal::{print, text_options};
+use crate::{preflight, runs};
+
+/// Makes a report.
+pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
+    check(report)?;
+    let store = preflight::store(common)?;
+    let stored = Stored::named(&store, &report.run)?;
+    // `--json` holds for every command, and means that format here.
+    let format = if common.json { Format::Json } else { report.format };
+    let to = target(report, format, &stored);
+    let content = content(format, &store, &stored, report, to.is_none())?;
+    let Some(path) = to else { return write_out(&content) };
+    std::fs::write(&path, &content).with_context(|| format!("writing {}", path.display()))?;
+    if report.open {
+        open(&path)?;
+    }
+    print(&format!("Report of run {} is in {}\n", stored.row.summary.id, path.display()))
+}
+
+/// What makes no sense is refused before anything is read.
+fn check(report: &Report) -> Result<(), Refusal> {
+    let drawable = |study: &Study| study.reference_points().iter().any(|point| point.unit == "bits/s");
+    if let Some(study) = report.with.iter().find(|study| !drawable(study)) {
+        let problem = format!("{study} has no rates to be drawn beside this run; btu95 and netpipe96 have");
+        return Err(Refusal::Usage(problem));
+    }
+    if report.open && report.format != Format::Html {
+        return Err(Refusal::Usage("--open shows the HTML report: leave --format away".to_owned()));
+    }
+    Ok(())
+}
+
+/// The file to write; `None` is standard output.
+fn target(report: &Report, format: Format, stored: &Stored) -> Option<PathBuf> {
+    let default = |ending: &str| Some(PathBuf::from(format!("btu-report-{}.{ending}", stored.row.summary.id)));
+    match (&report.output, format) {
+        (Some(path), _) if path.as_os_str() == "-" => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, Format::Html) => default("html"),
+        (None, Format::Xlsx) => default("xlsx"),
+        (None, _) => None,
+    }
+}
+
+fn content(
+    format: Format,
+    store: &Store,
+    stored: &Stored,
+    report: &Report,
+    to_terminal: bool,
+) -> anyhow::Result<Vec<u8>> {
+    let text = match format {
+        Format::Text => {
+            let options = if to_terminal { text_options() } else { TextOptions { colour: false, width: 100 } };
+            rate_text(&stored.verdict, &stored.head(store), &options)
+        }
+        Format::Json => runs::document(stored)?,
+        Format::Html => html(&page(store, stored, report)),
+        Format::Markdown => markdown(&page(store, stored, report)),
+        Format::Csv => csv(&page(store, stored, report)),
+        Format::Xlsx => return Ok(page_workbook(&page(store, stored, report))?),
+        Format::Svg => {
+            svg(&page(store, stored, report)).context("drawing the run: nothing was measured that could be drawn")?
+        }
+    };
+    Ok(text.into_bytes())
+}
+
+fn page(store: &Store, stored: &Stored, report: &Report) -> Page {
+    let run = &stored.row.summary;
+    let origin = Origin {
+        uuid: run.uuid.clone(),
+        label: run.label.clone(),
+        version: run.btu_version.clone(),
+        plan_hash: stored.row.plan_hash.clone(),
+        plan_is_known: stored.plan_is_known,
+        complete: run.state == State::Complete,
+    };
+    run_page(&RunReport {
+        run: &stored.head(store),
+        origin: &origin,
+        verdict: &stored.verdict,
+        plan: &stored.plan,
+        cells: &stored.cells,
+        settings: &stored.before().as_ref().map(settings).unwrap_or_default(),
+        changes: &stored.changes(),
+        beside: &report.with,
+    })
+}
+
+fn write_out(content: &[u8]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if content.starts_with(b"PK") && out.is_terminal() {
+        let problem = "a workbook is nothing for a terminal: give a file with -o".to_owned();
+        return Err(Refusal::Usage(problem).into());
+    }
+    out.write_all(content).context("writing to standard output")
+}
+
+/// Hands the file to the desktop, and does not wait for it.
+fn open(path: &Path) -> anyhow::Result<()> {
+    let mut opener = Command::new("xdg-open");
+    opener.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    opener.spawn().with_context(|| {
+        format!("opening {} with xdg-open: it is written; open it in a browser yourself", path.display())
+    })?;
+    Ok(())
+}
