@@ -40,6 +40,10 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
 fn points(check: &Value, flow: usize) -> &Vec<Value> {
     check["cases"][0]["flows"][flow]["points"].as_array().unwrap_or_else(|| panic!("{check}"))
 }
@@ -96,7 +100,7 @@ fn sizes_that_no_packet_has_make_a_point_void() {
         let check = json(&btu(&["model", &odd, "--check", "net", "--points", "1", "--json"]));
         let measured = &points(&check, 0)[0]["measured"];
         assert!(measured["delay_seconds"].is_null(), "{measured}");
-        assert!(measured["void"][0].as_str().is_some_and(|why| why.contains("54 to 1518 B")), "{measured}");
+        assert!(text_of(&measured["void"][0]).contains("54 to 1518 B"), "{measured}");
     }
 }
 
@@ -172,7 +176,9 @@ fn losses_and_overload_are_told_from_each_other() {
     for (point, overloaded) in points(&check, 0).iter().zip([false, true]) {
         let (measured, books) = (&point["measured"], &point["measured"]["network"]);
         assert_eq!(measured["overloaded"], overloaded, "{point}");
-        assert_eq!(measured["void"], serde_json::json!([]), "{point}");
+        // A busy machine may be late, and says so; nothing else may be wrong.
+        let void = measured["void"].as_array().expect("reasons");
+        assert!(void.iter().all(|why| text_of(why).contains("lateness of this machine")), "{point}");
         let dropped: f64 = books["dropped"].as_object().expect("causes").values().map(number).sum();
         assert!(number(&books["dropped"]["loss"]) > 0.0 && (number(&books["lost"]) - dropped).abs() < 0.5, "{books}");
     }

@@ -125,7 +125,9 @@ impl<'a> Network<'a> {
     /// Packets that neither arrived, nor were dropped where it is noted, nor are under way.
     fn unexplained(&self) -> u64 {
         let noted: u64 = self.books.dropped.values().sum();
-        if self.damages { 0 } else { self.books.lost.saturating_sub(noted) }
+        let machine: u64 =
+            self.replications.iter().map(|(record, account)| record.buffer_drops + account.port_drops).sum();
+        if self.damages { 0 } else { self.books.lost.saturating_sub(noted + machine) }
     }
 }
 
@@ -235,6 +237,9 @@ mod tests {
     fn what_no_books_explain_makes_a_point_void() {
         let void = |replication: Replication| measured(&[replication]).void.join("; ");
         assert!(void(replication(3, &[("loss", 2)], 0)).contains("1 packets are missing"));
+        let mut full = replication(3, &[("loss", 2)], 0);
+        full.0.buffer_drops = 1;
+        assert_eq!(void(full), "1 packets arrived faster than they could be taken");
         let with = |change: fn(&mut Replication)| {
             let mut one = replication(0, &[], 0);
             change(&mut one);

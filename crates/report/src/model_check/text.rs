@@ -121,25 +121,38 @@ fn plain(value: f64) -> String {
     if value != 0.0 && rounded == 0.0 { three_digits(value) } else { rounded.to_string() }
 }
 
-/// One line for each share.
+/// One line for each share, or for those that say the same.
 fn verdicts(case: &CheckCase, flow: &CheckFlow, beside: Beside, width: usize) -> Vec<String> {
     let against = if case.answers.len() > 1 { format!("As {}, within", beside.name()) } else { "Within".to_owned() };
-    let line = |within: f64| {
-        let within_text = format!("{against} {:.0} %", within * 100.0);
-        wrap(&verdict(flow.verdict(beside, within), &within_text, beside), width, 2)
-    };
-    WITHIN.into_iter().flat_map(line).collect()
+    let mut said: Vec<(Vec<String>, String)> = Vec::new();
+    for within in WITHIN {
+        let (share, text) = (format!("{:.0}", within * 100.0), verdict(flow.verdict(beside, within), beside));
+        match said.last_mut() {
+            Some((shares, same)) if *same == text => shares.push(share),
+            _ => said.push((vec![share], text)),
+        }
+    }
+    let line =
+        |(shares, text): (Vec<String>, String)| wrap(&format!("{against} {} %: {text}", enumerated(&shares)), width, 2);
+    said.into_iter().flat_map(line).collect()
 }
 
-fn verdict(verdict: Verdict, within: &str, beside: Beside) -> String {
+/// `2`, `2 and 5`, `2, 5 and 10`.
+fn enumerated(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+fn verdict(verdict: Verdict, beside: Beside) -> String {
     match verdict {
-        Verdict::Everywhere(last) => format!("{within}: valid at all points, up to utilisation {} %.", percent(last)),
+        Verdict::Everywhere(last) => format!("valid at all points, up to utilisation {} %.", percent(last)),
         Verdict::UpTo(last, reason) => {
-            let because = because(reason, beside);
-            format!("{within}: valid up to utilisation {} %; at the next point {because}.", percent(last))
+            format!("valid up to utilisation {} %; at the next point {}.", percent(last), because(reason, beside))
         }
-        Verdict::Nowhere(reason) => format!("{within}: not valid; at the first point {}.", because(reason, beside)),
-        Verdict::Unknown => format!("{within}: nothing to compare."),
+        Verdict::Nowhere(reason) => format!("not valid; at the first point {}.", because(reason, beside)),
+        Verdict::Unknown => "nothing to compare.".to_owned(),
     }
 }
 
@@ -244,10 +257,8 @@ mod tests {
          10             10      1.000       1.000  ±1.0%     +0.0
          50             50      1.100       1.200  ±1.0%     -8.3
         100            100  saturated  overloaded               -
-        Within 2 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
-        Within 5 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
-        Within 10 %: valid at all points, up to utilisation 100 %.
-        Within 20 %: valid at all points, up to utilisation 100 %.
+        Within 2 and 5 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
+        Within 10 and 20 %: valid at all points, up to utilisation 100 %.
         ");
     }
 
@@ -282,14 +293,9 @@ mod tests {
         100            100  saturated  overloaded               -  overloaded               -       -
         Measured: 300 packets sent, 294 received, 6 missing (all flows: 2 queue full).
         Void at 50: packets left 0.2 ms late, 17 % of the delay.
-        As simulated, within 2 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
-        As simulated, within 5 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
-        As simulated, within 10 %: valid at all points, up to utilisation 100 %.
-        As simulated, within 20 %: valid at all points, up to utilisation 100 %.
-        As measured, within 2 %: valid up to utilisation 10 %; at the next point the measurement is void.
-        As measured, within 5 %: valid up to utilisation 10 %; at the next point the measurement is void.
-        As measured, within 10 %: valid up to utilisation 10 %; at the next point the measurement is void.
-        As measured, within 20 %: valid up to utilisation 10 %; at the next point the measurement is void.
+        As simulated, within 2 and 5 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
+        As simulated, within 10 and 20 %: valid at all points, up to utilisation 100 %.
+        As measured, within 2, 5, 10 and 20 %: valid up to utilisation 10 %; at the next point the measurement is void.
         ");
     }
 

@@ -24,7 +24,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use btu_units::{Bytes, Span, Time};
-use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
+use nix::sys::socket::{
+    setsockopt,
+    sockopt::{RcvBufForce, ReceiveTimestampns},
+};
 use socket2::SockRef;
 
 use crate::clock::now;
@@ -44,7 +47,7 @@ pub const MOST_PARCELS: usize = 2_000_000;
 /// From the end of all preparations until the offer's time begins.
 const HEAD_START: Span = Span::from_milliseconds(30);
 
-/// Receive buffer asked for; the kernel gives at most `net.core.rmem_max`.
+/// Receive buffer asked for in bytes; the kernel gives ordinary users at most `net.core.rmem_max`.
 const ROOM: usize = 4 << 20;
 
 /// A packet that is to be sent.
@@ -101,7 +104,10 @@ pub fn socket(address: Ipv4Addr) -> Result<UdpSocket, TrafficError> {
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
         setsockopt(&socket, ReceiveTimestampns, &true)?;
-        SockRef::from(&socket).set_recv_buffer_size(ROOM)?;
+        // Beyond the limit only the superuser may go.
+        if setsockopt(&socket, RcvBufForce, &ROOM).is_err() {
+            SockRef::from(&socket).set_recv_buffer_size(ROOM)?;
+        }
         Ok(socket)
     };
     open().map_err(|source| TrafficError::Listen { address, source })
