@@ -61,8 +61,8 @@ impl Quantity {
         }
         let units = self.units();
         // A full Ethernet frame is 1518 B to everybody.
-        let large = |scale: f64| if self == Self::Size { scale * 10.0 } else { scale };
-        let fits = |&&(_, scale): &&(&str, f64)| value >= large(scale) * (1.0 - 1e-9);
+        let large = |unit: &str, scale: f64| if unit == "kB" { scale * 10.0 } else { scale };
+        let fits = |&&(unit, scale): &&(&str, f64)| value >= large(unit, scale) * (1.0 - 1e-9);
         let zero = units.iter().find(|(unit, _)| matches!(*unit, "m" | "ms"));
         let (first, found) = (units.first(), units.iter().rev().find(fits));
         match if value == 0.0 { zero.or(first) } else { found.or(first) } {
@@ -115,7 +115,8 @@ mod tests {
             (Quantity::Time, 5e-5, "50 us"),
             (Quantity::Time, 2.0, "2 s"),
             (Quantity::Size, 1518.0, "1518 B"),
-            (Quantity::Size, 2e7, "20 MB"),
+            (Quantity::Size, 2e4, "20 kB"),
+            (Quantity::Size, 1e6, "1 MB"),
             (Quantity::Length, 1181.902, "1.181902 km"),
             (Quantity::Length, 0.0, "0 m"),
             (Quantity::Share, 0.001, "0.1 %"),
