@@ -13,6 +13,7 @@
 
 mod clock;
 mod error;
+pub mod hint;
 mod payload;
 pub mod probe;
 mod progress;

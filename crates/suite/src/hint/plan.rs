@@ -130,7 +130,7 @@ pub struct HintPoint {
     /// How long all laps of a trial took until both processes had finished the last.
     #[serde(rename = "trials_ns")]
     pub trials: Vec<Span>,
-    /// The same without the exchange, both shares worked out by one process and added there; empty where not measured.
+    /// The same laps of one process's share without the exchange; empty where not measured.
     #[serde(rename = "alone_ns", default)]
     pub alone: Vec<Span>,
     /// The area from below.

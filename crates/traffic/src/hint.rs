@@ -1,0 +1,212 @@
+//! HINT between two processes, over anything that carries bytes in order.
+//!
+//! A lap is work and one exchange. Each process bounds its own chunks; the far one sends its two sums and the lap's
+//! number (24 bytes), the near one adds its own and sends the total back with the same number. So an exchange is two
+//! messages one after the other, every lap needs what came of the one before, and nothing can be sent ahead or
+//! together. Whoever opens the connection turns Nagle's algorithm off and sets the time-outs.
+
+use std::io::{self, Read, Write};
+
+use btu_suite::hint::{Bounds, Grid, HintNext, HintPlan, HintPoint, Kernel};
+use btu_units::Span;
+
+use crate::clock::now;
+
+/// Why HINT broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum HintError {
+    /// Bytes could not be moved.
+    #[error("{operation} a lap of HINT: {source}; look at the other process for the cause")]
+    Move {
+        /// What was tried.
+        operation: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The peer speaks of another lap.
+    #[error(
+        "the other process of HINT answered lap {found} where lap {expected} was due; do both run the same version?"
+    )]
+    OutOfStep {
+        /// The lap that was due.
+        expected: u64,
+        /// What the peer said.
+        found: u64,
+    },
+}
+
+/// A message: two numbers that say what it is about, or a lap's number and two sums.
+type Message = [u64; 3];
+
+/// Intervals and laps of what comes next, from near to far; no laps end the run.
+const ORDER: u64 = u64::MAX;
+
+/// Runs the plan from the near end, which keeps the time. `measured` hears of every point, so that what was measured
+/// outlives a run that breaks off.
+pub fn near<S: Read + Write>(
+    stream: &mut S,
+    plan: &HintPlan,
+    measured: &mut impl FnMut(&HintPoint),
+) -> Result<Vec<HintPoint>, HintError> {
+    let mut end = End::new(stream, plan, 0);
+    let mut points: Vec<HintPoint> = Vec::new();
+    let mut pilot = Span::ZERO;
+    loop {
+        match plan.next(&points, pilot) {
+            HintNext::Measure { intervals, .. } if pilot == Span::ZERO => {
+                end.trial(intervals, 3)?;
+                pilot = Span::from_nanoseconds((end.trial(intervals, 10)?.0.nanoseconds() / 10).max(1));
+            }
+            HintNext::Measure { intervals, laps } => {
+                let point = end.point(intervals, laps, plan.trials)?;
+                measured(&point);
+                points.push(point);
+            }
+            HintNext::Done(_) => break,
+        }
+    }
+    end.send([ORDER, 0, 0])?;
+    Ok(points)
+}
+
+/// Answers the near end until it ends the run.
+pub fn far<S: Read + Write>(stream: &mut S, plan: &HintPlan) -> Result<(), HintError> {
+    let mut end = End::new(stream, plan, 1);
+    loop {
+        let [word, intervals, laps] = end.receive()?;
+        match (word, laps) {
+            (ORDER, 0) => return Ok(()),
+            (ORDER, laps) => {
+                for lap in 0..laps {
+                    let own = end.kernel.run(intervals);
+                    end.send([lap, own.lower.to_bits(), own.upper.to_bits()])?;
+                    end.answer(lap)?;
+                }
+            }
+            (found, _) => return Err(HintError::OutOfStep { expected: ORDER, found }),
+        }
+    }
+}
+
+/// One end with its kernel.
+struct End<'a, S> {
+    stream: &'a mut S,
+    kernel: Kernel,
+}
+
+impl<'a, S: Read + Write> End<'a, S> {
+    fn new(stream: &'a mut S, plan: &HintPlan, rank: u64) -> Self {
+        Self { stream, kernel: Kernel::new(Grid::DOUBLE, plan.share(rank), plan.most_intervals) }
+    }
+
+    /// All trials of a number of intervals, each followed by the same work without the exchange.
+    fn point(&mut self, intervals: u64, laps: u64, trials: u32) -> Result<HintPoint, HintError> {
+        let mut point = HintPoint { intervals, laps, trials: Vec::new(), alone: Vec::new(), lower: 0.0, upper: 0.0 };
+        for _ in 0..trials {
+            let (elapsed, bounds) = self.trial(intervals, laps)?;
+            point.trials.push(elapsed);
+            (point.lower, point.upper) = (bounds.lower, bounds.upper);
+            point.alone.push(self.alone(intervals, laps));
+        }
+        Ok(point)
+    }
+
+    /// Laps that both ends have finished, and the bounds of the last.
+    fn trial(&mut self, intervals: u64, laps: u64) -> Result<(Span, Bounds), HintError> {
+        self.send([ORDER, intervals, laps])?;
+        let started = now();
+        let mut total = Bounds { lower: 0.0, upper: 0.0 };
+        for lap in 0..laps {
+            let own = self.kernel.run(intervals);
+            total = own.and(self.answer(lap)?);
+            self.send([lap, total.lower.to_bits(), total.upper.to_bits()])?;
+        }
+        Ok((now().since(started), total))
+    }
+
+    /// The same work without the exchange.
+    fn alone(&mut self, intervals: u64, laps: u64) -> Span {
+        let started = now();
+        for _ in 0..laps {
+            std::hint::black_box(self.kernel.run(std::hint::black_box(intervals)));
+        }
+        now().since(started)
+    }
+
+    /// The other end's sums for a lap.
+    fn answer(&mut self, expected: u64) -> Result<Bounds, HintError> {
+        let [found, lower, upper] = self.receive()?;
+        if found != expected {
+            return Err(HintError::OutOfStep { expected, found });
+        }
+        Ok(Bounds { lower: f64::from_bits(lower), upper: f64::from_bits(upper) })
+    }
+
+    fn send(&mut self, message: Message) -> Result<(), HintError> {
+        let mut bytes = [0; 24];
+        for (place, number) in bytes.chunks_exact_mut(8).zip(message) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        self.stream.write_all(&bytes).map_err(|source| HintError::Move { operation: "send", source })
+    }
+
+    fn receive(&mut self) -> Result<Message, HintError> {
+        let mut bytes = [0; 24];
+        self.stream.read_exact(&mut bytes).map_err(|source| HintError::Move { operation: "receive", source })?;
+        let number = |place: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[place * 8 + byte]));
+        Ok([number(0), number(1), number(2)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    use btu_suite::hint::judge;
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let far = listener.accept().unwrap().0;
+        for stream in [&near, &far] {
+            stream.set_nodelay(true).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        }
+        (near, far)
+    }
+
+    fn plan() -> HintPlan {
+        HintPlan { trials: 3, target: Span::from_milliseconds(1), most_points: 20, ..HintPlan::standard(2) }
+    }
+
+    #[test]
+    fn two_ends_find_the_area_together() {
+        let (mut here, mut there) = pair();
+        let answering = std::thread::spawn(move || far(&mut there, &plan()));
+        let mut heard = 0;
+        let points = near(&mut here, &plan(), &mut |_| heard += 1).unwrap();
+        answering.join().unwrap().unwrap();
+        let verdict = judge(&plan(), &points, None).unwrap();
+        assert!(verdict.is_valid(), "{verdict:?}");
+        assert_eq!((verdict.steps.len(), heard), (20, 20));
+        let qualities: Vec<i64> = verdict.steps.iter().take(8).map(|step| step.quality.round() as i64).collect();
+        assert_eq!(qualities, [7, 9, 11, 13, 15, 19, 23, 29], "1996, figure 6");
+        assert!(verdict.exchange_seconds.is_some_and(|exchange| exchange.value > 0.0));
+    }
+
+    #[test]
+    fn a_peer_that_goes_away_or_talks_nonsense_is_an_error() {
+        let (mut here, there) = pair();
+        drop(there);
+        assert!(matches!(near(&mut here, &plan(), &mut |_| ()), Err(HintError::Move { .. })));
+        let (mut here, mut there) = pair();
+        there.write_all(&[7; 24]).unwrap();
+        assert!(matches!(near(&mut here, &plan(), &mut |_| ()), Err(HintError::OutOfStep { expected: 0, .. })));
+        let (mut here, mut there) = pair();
+        there.write_all(&[7; 24]).unwrap();
+        assert!(matches!(far(&mut here, &plan()), Err(HintError::OutOfStep { expected: ORDER, .. })));
+    }
+}
