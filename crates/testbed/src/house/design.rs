@@ -44,9 +44,17 @@ pub(super) struct Drawn {
     pub(super) drawing: Drawing,
     /// Where frames are written, if they are.
     pub(super) capture: Option<PathBuf>,
+    /// Two stations with one veth pair between them and nothing else: no wire, and offloads as the kernel has them.
+    #[serde(default)]
+    pub(super) bare: bool,
 }
 
 impl Design {
+    /// Whether a wire carries the frames.
+    pub(super) fn has_wire(&self) -> bool {
+        !matches!(self, Self::Drawn(Drawn { bare: true, .. }))
+    }
+
     /// From the order until packets pass, as process 1 sees it.
     pub(super) fn patience(&self) -> Duration {
         match self {
@@ -93,6 +101,14 @@ pub fn longest_frame(drawing: &Drawing) -> Bytes {
     const AROUND_PACKET: u64 = 14 + 4;
     const USUAL_MTU: u64 = 1500;
     Bytes::new(layout::smallest_mtu(drawing).map_or(USUAL_MTU, u64::from) + AROUND_PACKET)
+}
+
+/// Whether `drawing` can be raised as two stations and a veth pair.
+pub(super) fn check_bare(drawing: &Drawing) -> Result<(), TestbedError> {
+    match drawing.stations.len() {
+        2 => Ok(()),
+        count => Err(refuse(drawing, format!("it has {count} stations and a veth pair two ends"), "draw two")),
+    }
 }
 
 /// Lets this process, and those it starts, open a file for each station.
@@ -168,7 +184,7 @@ mod tests {
 
     #[test]
     fn slow_lines_and_many_stations_get_more_time() {
-        let patience = |drawing| Design::Drawn(Drawn { drawing, capture: None }).patience();
+        let patience = |drawing| Design::Drawn(Drawn { drawing, capture: None, bare: false }).patience();
         let quick = patience(samples::line(BitRate::from_megabits_per_second(10), 0));
         let slow = patience(samples::line(BitRate::from_bits_per_second(1_200), 0));
         assert!(quick < Duration::from_secs(16) && slow > Duration::from_secs(20), "{quick:?} {slow:?}");

@@ -13,7 +13,7 @@ use std::time::Duration;
 use btu_network::Drawing;
 use serde::{Deserialize, Serialize};
 
-use super::design::{Design, Drawn, check};
+use super::design::{Design, Drawn, check, check_bare};
 use super::error::{Cause, TestbedError};
 use super::keeper::{Keeper, Lifeline};
 use super::runtime::{RuntimeDirectory, sweep};
@@ -124,14 +124,28 @@ impl Rising {
     ///
     /// # Errors
     /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be started.
-    pub fn begin(mut request: NetworkRequest) -> Result<Self, TestbedError> {
+    pub fn begin(request: NetworkRequest) -> Result<Self, TestbedError> {
+        Self::begin_as(request, false)
+    }
+
+    /// Begins to raise nothing but the drawing's two stations with one veth pair between them, as fast as this host goes:
+    /// what the drawing says of the way between them is left out, and there is no wire that could tell its books.
+    ///
+    /// # Errors
+    /// As [`Self::begin`]; there are not exactly two stations.
+    pub fn begin_bare(request: NetworkRequest) -> Result<Self, TestbedError> {
+        check_bare(&request.drawing)?;
+        Self::begin_as(request, true)
+    }
+
+    fn begin_as(mut request: NetworkRequest, bare: bool) -> Result<Self, TestbedError> {
         check(&request.drawing)?;
         request.drawing.traffic.clear();
         let runtime_directory = request.runtime_directory.clone();
         // What earlier ones left beside it; failing to tidy up is no reason to fail.
         drop(runtime_directory.parent().map(sweep));
         let runtime = RuntimeDirectory::claim(&runtime_directory)?;
-        let design = Design::Drawn(Drawn { drawing: request.drawing.clone(), capture: request.capture.clone() });
+        let design = Design::Drawn(Drawn { drawing: request.drawing.clone(), capture: request.capture.clone(), bare });
         let patience = design.patience() + MORE_PATIENCE;
         let blueprint = Blueprint { design, runtime_directory, seed: request.seed };
         let keeper = Keeper::start(&request.executable, &Order::Raise(Box::new(blueprint)))?;

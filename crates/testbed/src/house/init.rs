@@ -18,7 +18,7 @@ use super::outer::die_with_parent;
 use super::registry::open_books;
 use super::residents::Residents;
 use super::words::{Blueprint, Order, Word, hear, tell};
-use super::{design, door, hosts, probe, wiring};
+use super::{design, door, hosts, probe};
 
 /// How long residents may take to go after SIGTERM. Whoever takes longer goes with process 1.
 const GRACE: Duration = Duration::from_millis(700);
@@ -62,14 +62,15 @@ fn raise(blueprint: &Blueprint) -> Result<Residents, TestbedError> {
     }
     let rooms = Rooms::open(&layout)?;
     rooms.furnish(&layout)?;
-    let plan = wiring::write_plan(blueprint)?;
-    let residents = Residents::move_in(&rooms, blueprint, plan)?;
+    let residents = Residents::move_in(&rooms, blueprint)?;
     residents.await_listening(deadline)?;
     let calls = probe::Calls::of(&blueprint.design);
     probe::prove(&rooms, &layout, &calls, || residents.check_alive(), deadline)?;
     if matches!(blueprint.design, Design::Drawn(_)) {
-        // Nobody's books begin with the house's own packets.
-        open_books(&blueprint.runtime_directory)?;
+        if blueprint.design.has_wire() {
+            // Nobody's books begin with the house's own packets.
+            open_books(&blueprint.runtime_directory)?;
+        }
         door::open(rooms, layout.stations, &blueprint.runtime_directory)?;
     }
     Ok(residents)

@@ -66,6 +66,7 @@ impl Layout {
     pub(super) fn of(design: &Design) -> Self {
         match design {
             Design::Rate(network) => rate::layout(network),
+            Design::Drawn(drawn) if drawn.bare => drawn::bare(&drawn.drawing),
             Design::Drawn(drawn) => drawn::layout(&drawn.drawing),
         }
     }

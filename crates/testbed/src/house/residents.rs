@@ -1,6 +1,5 @@
 //! The processes that live in a house: an agent in every station, the wire between them.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -19,10 +18,14 @@ use super::furnish::Rooms;
 use super::layout::Place;
 use super::process::own;
 use super::runtime::RuntimeDirectory;
+use super::wiring;
 use super::words::{Blueprint, Ending, HouseEvent, Resident};
 
 /// Time between two looks whether somebody listens.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Time between two looks whether a house without residents has inherited an orphan.
+const REAP_EVERY: Duration = Duration::from_secs(1);
 
 /// One process, and the socket it is to listen on.
 struct Entry {
@@ -36,18 +39,24 @@ struct Entry {
 pub(super) struct Residents(Vec<Entry>);
 
 impl Residents {
-    /// Starts the wire and, in a house of `btu rate`, the agents, each in its own namespace.
-    pub(super) fn move_in(rooms: &Rooms, blueprint: &Blueprint, plan: File) -> Result<Self, TestbedError> {
-        let runtime = &blueprint.runtime_directory;
+    /// Starts the wire, if there is one, and, in a house of `btu rate`, the agents, each in its own namespace.
+    pub(super) fn move_in(rooms: &Rooms, blueprint: &Blueprint) -> Result<Self, TestbedError> {
         let mut residents = Self::default();
-        let socket = RuntimeDirectory::socket(runtime, "wire");
-        let mut wire = own(&["wire"]);
-        wire.arg("--socket").arg(&socket).stdin(plan);
-        residents.start(rooms, Place::Wire, Resident::Wire, socket, wire)?;
+        if blueprint.design.has_wire() {
+            residents.start_wire(rooms, blueprint)?;
+        }
         if matches!(blueprint.design, Design::Rate(_)) {
-            residents.start_agents(rooms, runtime)?;
+            residents.start_agents(rooms, &blueprint.runtime_directory)?;
         }
         Ok(residents)
+    }
+
+    fn start_wire(&mut self, rooms: &Rooms, blueprint: &Blueprint) -> Result<(), TestbedError> {
+        let plan = wiring::write_plan(blueprint)?;
+        let socket = RuntimeDirectory::socket(&blueprint.runtime_directory, "wire");
+        let mut wire = own(&["wire"]);
+        wire.arg("--socket").arg(&socket).stdin(plan);
+        self.start(rooms, Place::Wire, Resident::Wire, socket, wire)
     }
 
     fn start_agents(&mut self, rooms: &Rooms, runtime: &Path) -> Result<(), TestbedError> {
@@ -102,12 +111,13 @@ impl Residents {
         }
     }
 
-    /// Reaps whatever ends, until nobody is left; tells of residents.
+    /// Reaps whatever ends, until nobody is left; tells of residents. A house that has none stands as long as it is kept.
     pub(super) fn reap(&self, mut tell: impl FnMut(HouseEvent) -> io::Result<()>) -> io::Result<()> {
         loop {
             match waitpid(None::<Pid>, None) {
                 Ok(status) => self.recognise(status).map_or(Ok(()), &mut tell)?,
                 Err(nix::Error::EINTR) => (),
+                Err(nix::Error::ECHILD) if self.0.is_empty() => thread::sleep(REAP_EVERY),
                 Err(nix::Error::ECHILD) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }

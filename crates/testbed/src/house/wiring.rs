@@ -96,7 +96,7 @@ mod tests {
     fn every_interface_of_a_plan_is_in_the_layout() {
         let rate = BitRate::from_megabits_per_second(10);
         let path = network::Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 };
-        let drawn = Drawn { drawing: samples::star(5), capture: None };
+        let drawn = Drawn { drawing: samples::star(5), capture: None, bare: false };
         let designs =
             [(Design::Rate(Network::Veth), 4), (Design::Rate(Network::Path(path)), 3), (Design::Drawn(drawn), 5)];
         for (design, count) in designs {

@@ -34,6 +34,17 @@ pub(super) fn layout(drawing: &Drawing) -> Layout {
     }
 }
 
+/// The first two stations with a veth pair between them, offloads on.
+pub(super) fn bare(drawing: &Drawing) -> Layout {
+    let end = |number| End { offloads: true, ..station_end(drawing, number, None) };
+    Layout {
+        lan: false,
+        cables: vec![Cable(end(0), end(1))],
+        stations: drawing.stations.iter().map(|station| station.name.clone()).collect(),
+        acquainted: true,
+    }
+}
+
 /// The wire's interface towards a station: `p-` and its name, or its number (from 1) where that would be too long.
 pub(in super::super) fn port_of(drawing: &Drawing, number: usize) -> String {
     let name = format!("p-{}", drawing.stations[number].name);
@@ -95,6 +106,14 @@ mod tests {
         assert!(layout.ends().all(|end| end.name.len() <= LONGEST_INTERFACE_NAME && !end.offloads));
         let names: HashSet<&str> = layout.ends_in(Place::Wire).map(|end| end.name.as_str()).collect();
         assert_eq!(names.len(), 300);
+    }
+
+    #[test]
+    fn a_bare_pair_has_one_cable_and_nothing_at_the_wire() {
+        let layout = bare(&samples::star(2));
+        assert_eq!((layout.cables.len(), layout.ends_in(Place::Wire).count()), (1, 0));
+        assert!(layout.ends().all(|end| end.offloads && end.mtu.is_none() && end.name == "eth0"));
+        assert_eq!(layout.neighbours_of(Place::Station(1)).count(), 1);
     }
 
     #[test]
