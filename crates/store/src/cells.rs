@@ -2,8 +2,9 @@
 
 use btu_suite::cell::Row;
 use btu_suite::record::CellRecord;
-use btu_units::Span;
+use btu_units::{Bytes, Span};
 use rusqlite::{ErrorCode, params};
+use serde::de::DeserializeOwned;
 
 use crate::lock::RunLock;
 use crate::run::RunId;
@@ -14,14 +15,37 @@ pub(crate) const INSERT: &str = "INSERT INTO cells (run, block, position, compon
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
 /// What of a cell stands in columns of its own. A host activity alone has no component and no message.
-pub(crate) struct Columns {
-    pub(crate) component: &'static str,
+pub(crate) struct Columns<'a> {
+    pub(crate) component: &'a str,
     pub(crate) message_bytes: i64,
-    pub(crate) load: &'static str,
+    pub(crate) load: &'a str,
     pub(crate) valid: bool,
     pub(crate) goodput_bits_per_second: Option<f64>,
     pub(crate) duration_ns: Option<i64>,
     pub(crate) host_duration_ns: Option<i64>,
+}
+
+/// A cell of another suite than the BTU benchmark's: what it is known by, what helps to search it, and all that was seen.
+#[derive(Debug, Clone)]
+pub struct NewCell<'a> {
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its place in the block, from 0.
+    pub position: u32,
+    /// What was measured.
+    pub component: &'a str,
+    /// With messages of which size.
+    pub message: Bytes,
+    /// Against which load. Within a block of a run, no other cell has the same component, message and load.
+    pub load: &'a str,
+    /// Whether it may be used.
+    pub valid: bool,
+    /// Payload that arrived.
+    pub goodput_bits_per_second: Option<f64>,
+    /// How long it took.
+    pub duration: Option<Span>,
+    /// The whole cell with its raw samples, as JSON.
+    pub record: String,
 }
 
 impl Store {
@@ -30,12 +54,37 @@ impl Store {
         check_finite(cell)?;
         let record = serde_json::to_string(cell)
             .map_err(|error| self.damaged(format!("`{}` cannot be written as JSON ({error})", cell.row)))?;
-        let columns = Columns::of(cell);
+        self.insert(lock, (cell.block, cell.position), &Columns::of(cell), &record, &cell.row.to_string())
+    }
+
+    /// Stores a cell of another suite, whose records are its own; the promise is the same.
+    pub fn save_record(&self, lock: &RunLock, cell: &NewCell<'_>) -> Result<(), StoreError> {
+        let columns = Columns {
+            component: cell.component,
+            message_bytes: i64::try_from(cell.message.count()).unwrap_or(i64::MAX),
+            load: cell.load,
+            valid: cell.valid,
+            goodput_bits_per_second: cell.goodput_bits_per_second,
+            duration_ns: cell.duration.map(column),
+            host_duration_ns: None,
+        };
+        let name = format!("{} {}", cell.component, cell.message);
+        self.insert(lock, (cell.block, cell.position), &columns, &cell.record, &name)
+    }
+
+    fn insert(
+        &self,
+        lock: &RunLock,
+        (block, position): (u32, u32),
+        columns: &Columns<'_>,
+        record: &str,
+        name: &str,
+    ) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(INSERT).map_err(self.explain("store a cell"))?;
         let outcome = insert.execute(params![
             lock.run(),
-            cell.block,
-            cell.position,
+            block,
+            position,
             columns.component,
             columns.message_bytes,
             columns.load,
@@ -48,7 +97,7 @@ impl Store {
         match outcome {
             Ok(_) => Ok(()),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
-                Err(StoreError::CellExists { run: lock.run(), block: cell.block, row: cell.row.to_string() })
+                Err(StoreError::CellExists { run: lock.run(), block, row: name.to_owned() })
             }
             Err(error) => Err(self.explain("store a cell")(error)),
         }
@@ -56,6 +105,11 @@ impl Store {
 
     /// Every stored cell of a run, in the order of its plan.
     pub fn cells(&self, run: RunId) -> Result<Vec<CellRecord>, StoreError> {
+        self.records(run)
+    }
+
+    /// Every stored record of a run of any suite, in the order of its plan.
+    pub fn records<T: DeserializeOwned>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
         let explain = self.explain("read the cells");
         let sql = "SELECT id, record FROM cells WHERE run = ?1 ORDER BY block, position, id";
         let mut select = self.connection.prepare_cached(sql).map_err(&explain)?;
@@ -77,7 +131,7 @@ impl Store {
     }
 }
 
-impl Columns {
+impl Columns<'static> {
     pub(crate) fn of(cell: &CellRecord) -> Self {
         let (component, message_bytes, load) = match cell.row {
             Row::Network { component, message, load } => {

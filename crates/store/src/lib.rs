@@ -11,7 +11,8 @@
 //! * **No clock.** Wall time comes in as RFC 3339 text from the caller.
 //!
 //! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and [`Store::reopen`] to resume;
-//! [`Store::save_environment`], [`Store::save_calibration`]; [`Store::save_cell`] for each cell; [`Store::finish`].
+//! [`Store::save_environment`], [`Store::save_calibration`]; [`Store::save_cell`] or [`Store::save_record`] for each cell;
+//! [`Store::finish`].
 //! Reading ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
 
 mod archive;
@@ -31,6 +32,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use archive::{ARCHIVE_VERSION, ArchiveError, Imported};
+pub use cells::NewCell;
 pub use error::StoreError;
 pub use keep::check_tag;
 pub use lock::RunLock;
