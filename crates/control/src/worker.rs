@@ -37,7 +37,7 @@ fn perform() -> Result<Word, Trouble> {
     let stop = Arc::new(AtomicBool::new(false));
     let started = watch_input(input, Arc::clone(&stop))?;
     started.recv().map_err(|_| "waiting for the start: the agent closed the connection")?;
-    Ok(Word::Done(Box::new(performance.perform(&stop)?)))
+    Ok(Word::Done(Box::new(performance.perform_telling(&stop, &mut |word| say(&word))?)))
 }
 
 fn read_order(input: &mut BufReader<Stdin>) -> Result<Order, Trouble> {

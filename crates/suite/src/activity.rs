@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::pipe::{End, PipePlan, Point};
 use crate::record::Report;
 
 /// What one worker has to do.
@@ -84,6 +85,8 @@ pub enum Activity {
     FtpRelay(FtpRelay),
     /// Fetches by FTP into a file.
     FtpFetch(FtpFetch),
+    /// One end of a pipe: the near end measures, the far end does as it is told.
+    Pipe(Box<PipeEnd>),
 }
 
 /// The token that opens a data connection: only a peer that was told it may start a flow.
@@ -252,6 +255,31 @@ pub struct FtpFetch {
     pub work: Work,
 }
 
+/// One end of a pipe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PipeEnd {
+    /// Which.
+    pub end: End,
+    /// Where the two meet.
+    pub meeting: PipeMeeting,
+    /// Said by who connects before anything else.
+    pub token: Token,
+    /// What is measured; the same at both ends.
+    pub plan: PipePlan,
+}
+
+/// Where the two ends of a pipe meet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PipeMeeting {
+    /// At an address.
+    Network(Meeting),
+    /// On one machine: wait at a Unix socket of this path.
+    ListenAt(PathBuf),
+    /// On one machine: come to the Unix socket of this path.
+    ConnectAt(PathBuf),
+}
+
 /// What a worker says to its agent, one line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -261,6 +289,8 @@ pub enum Word {
         /// The address and port a peer can connect to.
         endpoint: Option<SocketAddr>,
     },
+    /// A message size of a pipe is measured; more may follow.
+    Point(Box<Point>),
     /// Finished.
     Done(Box<Report>),
     /// Could not do it; the message names the operation and the object.
@@ -269,6 +299,9 @@ pub enum Word {
         message: String,
     },
 }
+
+/// How a performance says a word while it is under way; an error means that nobody listens any more.
+pub type Tell<'a> = &'a mut dyn FnMut(Word) -> std::io::Result<()>;
 
 /// An activity that is set up and waits for `go`; each room that performs activities makes these from an [`Order`].
 pub trait Performance: Send {
@@ -283,4 +316,16 @@ pub trait Performance: Send {
         self: Box<Self>,
         stop: &std::sync::atomic::AtomicBool,
     ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>>;
+
+    /// The same for activities that have something to tell before they are done; the others have not.
+    ///
+    /// # Errors
+    /// As [`Self::perform`], and when nobody listens any more.
+    fn perform_telling(
+        self: Box<Self>,
+        stop: &std::sync::atomic::AtomicBool,
+        _tell: Tell<'_>,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        self.perform(stop)
+    }
 }

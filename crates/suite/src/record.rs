@@ -72,6 +72,11 @@ pub enum Outcome {
         /// Payload bytes that left it.
         bytes: Bytes,
     },
+    /// An end of a pipe came to the end of its plan; its points were told on the way.
+    Piped {
+        /// Sizes that were left out: they take too long, or the transport does not move so much at once.
+        left_out: u64,
+    },
 }
 
 /// The sending half of a TCP flow's books.

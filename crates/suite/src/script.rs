@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use btu_units::{Bytes, Span};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Meeting, Order, Request, Respond, Rounds, TcpReceive, TcpSend,
-    Token, Transport, UdpReceive, UdpSend, Work,
+    Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Meeting, Order, PipeMeeting, Request, Respond, Rounds,
+    TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
 use crate::cell::{Component, Load, Row};
 use crate::network::{Impairment, Station};
@@ -278,6 +278,7 @@ impl Activity {
             Self::FtpServe(_) => "ftp-serve",
             Self::FtpRelay(_) => "ftp-relay",
             Self::FtpFetch(_) => "ftp-fetch",
+            Self::Pipe(_) => "pipe",
         }
     }
 
@@ -291,6 +292,7 @@ impl Activity {
             Self::Respond(respond) => respond.on = address,
             Self::FtpServe(serve) => serve.address = address,
             Self::FtpRelay(relay) => relay.address = address,
+            Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Listen(address)),
             Self::Null | Self::Request(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpFetch(_) => {}
         }
     }
@@ -304,6 +306,7 @@ impl Activity {
             | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Connect(peer),
             Self::Request(request) => request.to = peer,
             Self::FtpFetch(fetch) => fetch.server = peer,
+            Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
             Self::Null | Self::Respond(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpServe(_) | Self::FtpRelay(_) => {}
         }
     }

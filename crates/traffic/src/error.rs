@@ -54,6 +54,16 @@ pub enum TrafficError {
         /// The system's reason.
         source: io::Error,
     },
+    /// One end of a pipe could not be set up, or failed.
+    #[error("{operation} ({object}): {source}")]
+    Pipe {
+        /// What was tried.
+        operation: &'static str,
+        /// Which transport, and with what.
+        object: String,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The peer ended the flow before it was complete.
     #[error("{peer} closed the connection {when}; look at that station's own account for the cause")]
     Closed {

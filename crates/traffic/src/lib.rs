@@ -15,6 +15,7 @@ mod clock;
 mod error;
 pub mod hint;
 mod payload;
+mod pipe;
 pub mod probe;
 mod progress;
 mod size;
@@ -25,6 +26,7 @@ mod udp;
 use btu_suite::activity::{Activity, Order, Performance, Transport};
 
 pub use error::TrafficError;
+pub use pipe::{check as pipe_check, largest as pipe_largest};
 
 /// Sets up the network activity of `order`; `None` when the activity is not one of this room's.
 ///
@@ -48,6 +50,7 @@ pub fn prepare(order: &Order) -> Result<Option<Box<dyn Performance>>, TrafficErr
         },
         Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part)?),
         Activity::UdpReceive(part) => Box::new(udp::receive::Receiver::prepare(order, part)?),
+        Activity::Pipe(part) => return pipe::prepare(order, part).map(Some),
         _ => return Ok(None),
     }))
 }

@@ -1,5 +1,7 @@
 //! System calls behind safe faces; the only modules of this room that contain unsafe code.
 
 pub(crate) mod batch;
+pub(crate) mod memory;
 pub(crate) mod option;
+pub(crate) mod rights;
 pub(crate) mod stream;

@@ -10,7 +10,7 @@ use std::ptr;
 
 /// `send(2)` that reports a vanished peer as `EPIPE` and never as a signal.
 #[inline]
-pub(crate) fn send(socket: BorrowedFd<'_>, message: &[u8]) -> io::Result<usize> {
+pub(crate) fn send(socket: BorrowedFd<'_>, message: &[u8], flags: i32) -> io::Result<usize> {
     // SAFETY: the pointer and the length describe `message`; the descriptor is borrowed and therefore open; no
     // address is given, which sendto(2) allows on a connected socket.
     let result = unsafe {
@@ -19,7 +19,7 @@ pub(crate) fn send(socket: BorrowedFd<'_>, message: &[u8]) -> io::Result<usize> 
             socket.as_raw_fd(),
             message.as_ptr(),
             message.len(),
-            libc::MSG_NOSIGNAL,
+            libc::MSG_NOSIGNAL | flags,
             ptr::null::<libc::sockaddr>(),
             0usize,
         )

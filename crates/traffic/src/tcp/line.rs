@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use btu_suite::activity::Token;
+use btu_suite::pipe::SocketOptions;
 use btu_suite::record::TcpInfo;
 use btu_units::{Bytes, Span};
 use nix::errno::Errno;
@@ -50,6 +51,15 @@ impl Manner {
         Ok(Self { receive_buffer: checked(activity, window)?, ..Self::default() })
     }
 
+    /// One end of a pipe: both buffers as asked for, and Nagle's algorithm off unless it is wanted.
+    pub(crate) fn pipe(options: &SocketOptions) -> Result<Self, TrafficError> {
+        Ok(Self {
+            send_buffer: checked("pipe", options.send_buffer)?,
+            receive_buffer: checked("pipe", options.receive_buffer)?,
+            no_delay: options.no_delay.unwrap_or(true),
+        })
+    }
+
     /// A new socket for `address` with these options.
     pub(crate) fn socket(&self, address: SocketAddr) -> io::Result<Socket> {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
@@ -80,6 +90,12 @@ pub(crate) struct Line {
     peer: SocketAddr,
 }
 
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
 impl Line {
     /// Connects, presents the token, and waits until the peer's kernel has it.
     pub(crate) fn connect(
@@ -94,7 +110,7 @@ impl Line {
         let socket = manner.socket(peer).map_err(failed)?;
         socket.connect_timeout(&peer.into(), patience.into()).map_err(failed)?;
         let line = Self::new(socket.into(), peer).map_err(failed)?;
-        stream::send(line.socket(), token).map_err(failed)?;
+        stream::send(line.socket(), token, 0).map_err(failed)?;
         let mut pause = Duration::from_micros(50);
         while !info::is_acknowledged(&line.stream).map_err(failed)? {
             if now() >= until {
@@ -178,7 +194,7 @@ impl Line {
     /// Writes all of `message`, usually with one system call.
     pub(crate) fn write(&self, mut message: &[u8], limit: &Limit<'_>, doing: &'static str) -> Result<(), TrafficError> {
         while !message.is_empty() {
-            match stream::send(self.socket(), message) {
+            match stream::send(self.socket(), message, 0) {
                 Ok(sent) => message = &message[sent..],
                 Err(error) => self.excuse(error, limit, doing)?,
             }

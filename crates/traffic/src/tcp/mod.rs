@@ -1,8 +1,8 @@
 //! TCP: bulk streams in both roles, and request and response.
 
-mod door;
+pub(crate) mod door;
 mod info;
-mod line;
+pub(crate) mod line;
 pub(crate) mod receive;
 pub(crate) mod request;
 pub(crate) mod respond;

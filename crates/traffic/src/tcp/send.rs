@@ -104,7 +104,7 @@ impl Outflow<'_> {
         let socket = self.line.socket();
         while self.bytes < target {
             let length = (total - self.bytes).min(self.message as u64) as usize;
-            match stream::send(socket, self.payload.at(self.bytes, length)) {
+            match stream::send(socket, self.payload.at(self.bytes, length), 0) {
                 Ok(sent) => {
                     self.bytes += sent as u64;
                     self.messages += 1;

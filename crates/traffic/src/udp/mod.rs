@@ -1,8 +1,8 @@
 //! UDP: a paced stream in both roles, and request and response.
 
-mod header;
+pub(crate) mod header;
 pub(crate) mod pace;
-mod post;
+pub(crate) mod post;
 pub(crate) mod receive;
 pub(crate) mod request;
 pub(crate) mod respond;

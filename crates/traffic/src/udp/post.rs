@@ -162,7 +162,7 @@ impl Exchange {
 
     /// Sends one datagram.
     pub(crate) fn send(&self, datagram: &[u8]) -> io::Result<usize> {
-        stream::send(self.socket(), datagram)
+        stream::send(self.socket(), datagram, 0)
     }
 
     /// Receives one datagram; longer ones than `room` are cut.

@@ -1,0 +1,143 @@
+//! What the two ends say to each other between trials, over the pipe itself: one frame of 72 bytes at a time.
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 0..4 | `btup` |
+//! | 4 | kind |
+//! | 5 | pattern |
+//! | 6..8 | zero |
+//! | 8..16 | size of a message in bytes |
+//! | 16..24 | repetitions |
+//! | 24..32 | in an account: messages sent |
+//! | 32..40 | in an account: messages received |
+//! | 40..48 | in an account: messages of them with a wrong byte |
+//! | 48..56 | in an account: nanoseconds by the far end's clock |
+//! | 56..64 | in an account: messages sent again, so far |
+//! | 64..72 | in an account: messages that had come before, so far |
+//!
+//! Numbers have their most significant byte first. The near end asks and the far end answers, always in turn: the near
+//! end says `Round`, the far one `Ready`; then messages flow; the near end says `Tell`, the far one `Account`. At the end
+//! both say `Farewell`.
+
+use btu_suite::pipe::Pattern;
+
+/// Bytes of a frame.
+pub(super) const FRAME: usize = 72;
+
+const MAGIC: [u8; 4] = *b"btup";
+
+/// What a frame says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    /// Messages of this size will follow, in this pattern, so often.
+    Round = 1,
+    /// Let them come.
+    Ready = 2,
+    /// What did you see?
+    Tell = 3,
+    /// This.
+    Account = 4,
+    /// That was all.
+    Farewell = 5,
+}
+
+/// One of them, with its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) kind: Kind,
+    pub(super) pattern: Pattern,
+    pub(super) size: u64,
+    pub(super) count: u64,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) wrong: u64,
+    pub(super) elapsed_ns: u64,
+    pub(super) repeated: u64,
+    pub(super) duplicates: u64,
+}
+
+impl Frame {
+    /// A frame without numbers.
+    pub(super) const fn plain(kind: Kind) -> Self {
+        Self {
+            kind,
+            pattern: Pattern::PingPong,
+            size: 0,
+            count: 0,
+            sent: 0,
+            received: 0,
+            wrong: 0,
+            elapsed_ns: 0,
+            repeated: 0,
+            duplicates: 0,
+        }
+    }
+
+    /// As it goes over the pipe.
+    pub(super) fn encode(&self) -> [u8; FRAME] {
+        let mut bytes = [0; FRAME];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4] = self.kind as u8;
+        bytes[5] = self.pattern as u8;
+        let Self { size, count, sent, received, wrong, elapsed_ns, repeated, duplicates, .. } = *self;
+        let numbers = [size, count, sent, received, wrong, elapsed_ns, repeated, duplicates];
+        for (room, number) in bytes[8..].chunks_exact_mut(8).zip(numbers) {
+            room.copy_from_slice(&number.to_be_bytes());
+        }
+        bytes
+    }
+
+    /// The frame in `bytes`; `None` when it is none of ours.
+    pub(super) fn decode(bytes: &[u8; FRAME]) -> Option<Self> {
+        if bytes[..4] != MAGIC || bytes[6..8] != [0; 2] {
+            return None;
+        }
+        let kinds = [Kind::Round, Kind::Ready, Kind::Tell, Kind::Account, Kind::Farewell];
+        let mut numbers = bytes[8..].chunks_exact(8).map(|number| number.try_into().map_or(0, u64::from_be_bytes));
+        let mut next = || numbers.next().unwrap_or(0);
+        Some(Self {
+            kind: kinds.into_iter().find(|kind| *kind as u8 == bytes[4])?,
+            pattern: Pattern::ALL.into_iter().find(|pattern| *pattern as u8 == bytes[5])?,
+            size: next(),
+            count: next(),
+            sent: next(),
+            received: next(),
+            wrong: next(),
+            elapsed_ns: next(),
+            repeated: next(),
+            duplicates: next(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_said_is_heard(numbers in any::<[u64; 8]>(), kind in 0usize..5, pattern in 0usize..3) {
+            let kind = [Kind::Round, Kind::Ready, Kind::Tell, Kind::Account, Kind::Farewell][kind];
+            let [size, count, sent, received, wrong, elapsed_ns, repeated, duplicates] = numbers;
+            let pattern = Pattern::ALL[pattern];
+            let frame = Frame { kind, pattern, size, count, sent, received, wrong, elapsed_ns, repeated, duplicates };
+            prop_assert_eq!(Frame::decode(&frame.encode()), Some(frame));
+        }
+
+        #[test]
+        fn garbage_is_no_frame_or_says_exactly_what_it_says(bytes in prop::array::uniform32(any::<u8>()), like in any::<bool>()) {
+            let mut garbage = [0; FRAME];
+            garbage[..32].copy_from_slice(&bytes);
+            if like {
+                garbage[..4].copy_from_slice(&MAGIC);
+                garbage[6..8].fill(0);
+            }
+            if let Some(frame) = Frame::decode(&garbage) {
+                prop_assert_eq!(frame.encode(), garbage);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Shared memory: a ring of bytes each way that both processes map.
+
+use std::io;
+use std::thread::available_parallelism;
+
+use btu_units::Bytes;
+
+use super::local::Booth;
+use super::{Pipe, Setup};
+use crate::clock::Limit;
+use crate::error::TrafficError;
+use crate::sys::memory::{Rings, create};
+
+/// What a ring holds where nobody asks for something else: it fits in a processor's second cache.
+const CAPACITY: Bytes = Bytes::new(256 * 1024);
+
+/// How often a waiting end looks before it sleeps: some microseconds, what it takes to be woken. Looking longer would keep a
+/// busy machine's processor from the other end; with only one processor it always would.
+const LOOKS: u32 = 200;
+
+/// Two rings that are yet to be made, by the end that listens.
+pub(super) struct Memory {
+    booth: Booth,
+    capacity: usize,
+    is_maker: bool,
+}
+
+impl Memory {
+    /// Rings of `capacity` in whole pages.
+    pub(super) fn new(booth: Booth, capacity: Option<Bytes>) -> Self {
+        let capacity = (capacity.unwrap_or(CAPACITY).count() as usize).next_multiple_of(4096);
+        Self { is_maker: booth.listens(), booth, capacity }
+    }
+}
+
+impl Setup for Memory {
+    type Pipe = Rings;
+
+    fn meet(self, limit: &Limit<'_>) -> Result<Rings, TrafficError> {
+        let place = self.booth.path().display().to_string();
+        let [file] = self.booth.share(limit, || {
+            let file = create(self.capacity)?;
+            Ok(([file.try_clone()?], [file]))
+        })?;
+        let looks = if available_parallelism().is_ok_and(|processors| processors.get() > 1) { LOOKS } else { 0 };
+        Rings::map(&file, self.capacity, self.is_maker, looks).map_err(|source| TrafficError::Pipe {
+            operation: "map the shared memory",
+            object: place,
+            source,
+        })
+    }
+}
+
+impl Pipe for Rings {
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.write(message)
+    }
+
+    #[inline]
+    fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
+        self.read(room)
+    }
+}
