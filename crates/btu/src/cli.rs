@@ -5,6 +5,7 @@ mod history;
 mod model;
 mod model_check;
 mod net;
+mod pipe;
 mod raise;
 mod report;
 mod sim;
@@ -21,6 +22,7 @@ pub(crate) use history::History;
 pub(crate) use model::Model;
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
+pub(crate) use pipe::{Pipe, PrecisionName};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use report::{Format, Report};
 pub(crate) use sim::Sim;
@@ -63,6 +65,9 @@ pub(crate) enum Command {
     /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
     #[command(after_help = RATE_EXAMPLES)]
     Rate(Box<Rate>),
+    /// Measure how long messages of every size take from one process to another: signature graphs
+    #[command(after_help = pipe::EXAMPLES)]
+    Pipe(Box<Pipe>),
     /// Predict by closed forms what a network file's traffic gets, before anything is measured
     #[command(after_help = model::EXAMPLES)]
     Model(Box<Model>),

@@ -17,6 +17,7 @@ mod net_run;
 mod net_status;
 mod net_up;
 mod papers;
+mod pipe;
 mod preflight;
 mod progress;
 mod rate;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     let result = match arguments.command {
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
+        cli::Command::Pipe(pipe) => pipe::run(&pipe, &arguments.common),
         cli::Command::Model(model) => model::run(&model, &arguments.common),
         cli::Command::Net(net) => return net::run(net, &arguments.common),
         cli::Command::Sim(sim) => sim::run(&sim, &arguments.common),

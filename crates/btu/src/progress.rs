@@ -106,6 +106,43 @@ impl SimulationBar {
     }
 }
 
+/// A bar that goes forward in steps, with a line on the last of them.
+pub(crate) struct Steps {
+    bar: ProgressBar,
+}
+
+impl Steps {
+    /// A bar, or nothing when `quiet` or when standard error is not a terminal.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let shown = !quiet && stderr().is_terminal();
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(1), target);
+        bar.set_style(style("{msg}"));
+        Self { bar }
+    }
+
+    /// Says what is going on.
+    pub(crate) fn say(&self, text: String) {
+        self.bar.set_style(style("{msg}"));
+        self.bar.set_message(text);
+        self.bar.tick();
+    }
+
+    /// Shows that so many steps are done since `begun`, and what the last one brought.
+    pub(crate) fn show(&self, done: usize, of: usize, begun: Instant, text: &str) {
+        self.bar.set_style(style("{bar:24} {pos}/{len}  {msg}"));
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
+        let left = begun.elapsed().mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64);
+        self.bar.set_message(format!("{} left  {text}", clock(left)));
+    }
+
+    /// Takes the bar off the screen.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// `2:05`, `1:02:05`.
 fn clock(duration: Duration) -> String {
     let seconds = duration.as_secs();

@@ -7,9 +7,9 @@ use btu_suite::verdict::Verdict;
 use serde::Serialize;
 
 use crate::cli::{Common, Runs, Show};
-use crate::preflight;
 use crate::stored::{Stored, duration};
 use crate::terminal::{print, print_json, text_options};
+use crate::{pipe, preflight};
 
 /// Lists the stored runs.
 pub(crate) fn list(_: &Runs, common: &Common) -> anyhow::Result<()> {
@@ -25,6 +25,10 @@ pub(crate) fn list(_: &Runs, common: &Common) -> anyhow::Result<()> {
 /// Shows a stored run.
 pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
+    let row = store.run(&show.run)?;
+    if row.summary.suite == pipe::SUITE {
+        return if show.cells { pipe::cells(&store, &row, common) } else { pipe::stored(&store, &row, common) };
+    }
     let stored = Stored::named(&store, &show.run)?;
     if show.cells { print_cells(&stored.cells, common) } else { print_stored(&store, &stored, common) }
 }
@@ -74,7 +78,8 @@ fn cell_line(cell: &CellRecord) -> String {
 }
 
 fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
-    let verdict = Stored::read(store, run.id)?.verdict;
+    let is_rated = run.suite != pipe::SUITE;
+    let rating = if is_rated { Stored::read(store, run.id)?.verdict.rating } else { None };
     Ok(RunLine {
         id: run.id.to_string(),
         started: run.created.clone(),
@@ -84,7 +89,7 @@ fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
         label: run.label.clone(),
         valid_cells: u64::from(run.valid_cells),
         cells: u64::from(run.cells),
-        rating_bits_per_second: verdict.rating.map(|rating| rating.btu_bits_per_second.value),
+        rating_bits_per_second: rating.map(|rating| rating.btu_bits_per_second.value),
         duration: duration(run),
     })
 }

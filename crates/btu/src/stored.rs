@@ -10,6 +10,9 @@ use btu_suite::record::CellRecord;
 use btu_suite::verdict::{Context, Verdict, judge};
 use btu_units::{Bytes, Span};
 
+use crate::exit::Refusal;
+use crate::pipe;
+
 /// A run, its cells, and the verdict on them.
 #[derive(Debug)]
 pub(crate) struct Stored {
@@ -34,6 +37,11 @@ impl Stored {
     /// Reads `run` and judges it.
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
+        if row.summary.suite == pipe::SUITE {
+            let what =
+                format!("run {run} is a signature of `btu pipe`: it has no rating; see it with `btu show {run}`");
+            return Err(Refusal::Usage(what).into());
+        }
         let cells = store.cells(run)?;
         let plan = serde_json::from_value(row.plan.clone());
         let plan_is_known = plan.is_ok();

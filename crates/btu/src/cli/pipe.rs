@@ -1,0 +1,130 @@
+//! `btu pipe`: what may be written after it.
+
+use std::path::PathBuf;
+
+use btu_suite::pipe::{Kind, Pattern, Sizes};
+use btu_units::{Bytes, Span};
+use clap::{Args, ValueEnum};
+
+use super::quantity;
+use crate::files;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  btu pipe                                             TCP between two stations on a veth pair, about a minute
+  btu pipe --precision quick --sizes 1..64KiB          a first look
+  btu pipe --local --transport unix-stream,pipe,shared-memory
+  btu pipe --network '10 Mb/s'                         on an emulated Ethernet
+  btu pipe --network satellite --from ship --to server on a network file's network
+  btu pipe --pattern streaming --json > stream.json
+
+Transports: tcp, udp, unix-stream, unix-seqpacket, pipe, shared-memory. Sizes are NetPIPE's sequence between two sizes,
+a list such as 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
+
+/// How long and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionName {
+    /// Three trials of 25 ms per size: a first look
+    Quick,
+    /// Seven trials of 50 ms per size
+    Standard,
+    /// Seven trials of 250 ms per size: numbers to publish
+    Full,
+}
+
+/// `btu pipe`.
+#[derive(Debug, Args)]
+pub(crate) struct Pipe {
+    /// How bytes are moved; several are measured one after the other
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "tcp")]
+    pub(crate) transport: Vec<Kind>,
+    /// Who sends when: ping-pong, streaming, bidirectional
+    #[arg(long, value_name = "NAME", default_value = "ping-pong")]
+    pub(crate) pattern: Pattern,
+    /// Message sizes: a range, a list, or 1996
+    #[arg(long, value_name = "SIZES", default_value = "1..10MB")]
+    pub(crate) sizes: Sizes,
+    /// Measure each size of a range this much smaller and larger too [default: 3 B]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) perturbation: Option<Bytes>,
+    /// How long and how often
+    #[arg(long, value_enum, default_value = "standard")]
+    pub(crate) precision: PrecisionName,
+    /// Trials of each size
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials: Option<u32>,
+    /// What one trial should last
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) target_time: Option<Span>,
+    /// Leave larger sizes out once a message takes this long
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) limit: Option<Span>,
+    /// Two processes here instead of in two stations; what transports of one machine always do
+    #[arg(long, conflicts_with_all = ["network", "from", "to", "settings"])]
+    pub(crate) local: bool,
+    /// Between the stations: `veth`, the rate of an emulated Ethernet such as '10 Mb/s', or a network file
+    #[arg(long, value_name = "veth|RATE|FILE", default_value = "veth")]
+    pub(crate) network: String,
+    /// The station of a network file that sends first [default: its first]
+    #[arg(long, value_name = "STATION")]
+    pub(crate) from: Option<String>,
+    /// The other one [default: its last]
+    #[arg(long, value_name = "STATION")]
+    pub(crate) to: Option<String>,
+    /// Value to put in the place of a network file's, such as links.trunk.rate='2 Mb/s'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// TCP's small messages leave at once, as `NetPIPE` has them
+    #[arg(long, value_name = "on|off", value_parser = on_off)]
+    pub(crate) nodelay: Option<bool>,
+    /// Send buffer of the socket; of a pipe or a ring in shared memory its size
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) send_buffer: Option<Bytes>,
+    /// Receive buffer of the socket
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) receive_buffer: Option<Bytes>,
+    #[command(flatten)]
+    pub(crate) memory: Memory,
+    /// Time every single exchange, too
+    #[arg(long)]
+    pub(crate) each: bool,
+    /// Seed of payload and emulated chance [default: a new one, stored]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Your own word for the run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Write the points as `NetPIPE`'s np.out, whose Mbps are 2^20 bits; for one transport
+    #[arg(long, value_name = "FILE")]
+    pub(crate) np_out: Option<PathBuf>,
+}
+
+/// What messages lie in.
+#[derive(Debug, Args)]
+pub(crate) struct Memory {
+    /// Send from memory that is not in the processor's cache
+    #[arg(long)]
+    pub(crate) cold: bool,
+    /// Begin messages this far behind a page's begin
+    #[arg(long, value_name = "SIZE", default_value = "0 B", value_parser = size)]
+    pub(crate) offset: Bytes,
+    /// Look at every byte of every message; the times then include it
+    #[arg(long)]
+    pub(crate) integrity: bool,
+}
+
+/// A size; a bare number is a number of bytes.
+fn size(text: &str) -> Result<Bytes, String> {
+    text.trim().parse().map(Bytes::new).or_else(|_| quantity(text))
+}
+
+fn on_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("`{text}` is neither on nor off")),
+    }
+}

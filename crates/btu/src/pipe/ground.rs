@@ -1,0 +1,131 @@
+//! Where the ends work: here, or in the stations of a network that is raised for them.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use btu_suite::activity::{Meeting, PipeMeeting};
+use btu_suite::pipe::{End, PipePlan, Place};
+use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
+
+use super::interruption::Interruption;
+use super::plan::{Asked, Stations};
+use crate::progress::Steps;
+use crate::{preflight, rate};
+
+/// What the ends stand on.
+pub(super) struct Ground<'a> {
+    executable: PathBuf,
+    /// A private directory for the sockets of ends that meet here.
+    meetings: PathBuf,
+    raised: Option<(NetworkHouse, &'a Stations)>,
+}
+
+impl<'a> Ground<'a> {
+    /// Raises the network, if there is to be one.
+    pub(super) fn prepare(asked: &'a Asked, interruption: &Interruption, steps: &Steps) -> anyhow::Result<Self> {
+        let executable = std::env::current_exe().context("finding this program's own file")?;
+        let raised = match &asked.stations {
+            Some(stations) => {
+                steps.say("raising the network".to_owned());
+                Some((raise(asked, stations, &executable, interruption)?, stations))
+            }
+            None => None,
+        };
+        let meetings = preflight::runtime_directory()?;
+        make_private(&meetings).with_context(|| format!("making {}", meetings.display()))?;
+        Ok(Self { executable, meetings, raised })
+    }
+
+    /// The command that is a worker for this end.
+    pub(super) fn worker(&self, plan: &PipePlan, end: End) -> Command {
+        let mut command = Command::new(&self.executable);
+        command.arg("internal");
+        if let (Some((house, stations)), false) = (&self.raised, plan.place == Place::Here) {
+            let station = match end {
+                End::Near => &stations.near,
+                End::Far => &stations.far,
+            };
+            command.arg("enter").arg(house.directory()).arg(station).arg("--").arg(&self.executable).arg("internal");
+        }
+        command.arg("worker");
+        command
+    }
+
+    /// Where the far end of this plan waits.
+    pub(super) fn listening(&self, plan: &PipePlan) -> PipeMeeting {
+        if plan.kind.is_local() {
+            return PipeMeeting::ListenAt(self.meeting());
+        }
+        let address = match &self.raised {
+            Some((_, stations)) if plan.place != Place::Here => stations.address_of_far(),
+            _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        };
+        PipeMeeting::Network(Meeting::Listen(address))
+    }
+
+    /// Where the near end goes; nothing where the far end had to say where it is and did not.
+    pub(super) fn connecting(&self, plan: &PipePlan, endpoint: Option<std::net::SocketAddr>) -> Option<PipeMeeting> {
+        if plan.kind.is_local() {
+            return Some(PipeMeeting::ConnectAt(self.meeting()));
+        }
+        endpoint.map(|endpoint| PipeMeeting::Network(Meeting::Connect(endpoint)))
+    }
+
+    fn meeting(&self) -> PathBuf {
+        self.meetings.join("pipe")
+    }
+
+    /// Takes everything down.
+    pub(super) fn lower(mut self) -> anyhow::Result<()> {
+        match self.raised.take() {
+            Some((house, _)) => {
+                let fallen = house.fallen();
+                house.lower()?;
+                fallen.map_or(Ok(()), |event| Err(anyhow::anyhow!("{event} while it was measured on")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Ground<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed is swept by a later run.
+        std::fs::remove_dir_all(&self.meetings).ok();
+    }
+}
+
+impl Stations {
+    fn address_of_far(&self) -> IpAddr {
+        let far = self.drawing.stations.iter().find(|station| station.name == self.far);
+        far.map_or(Ipv4Addr::LOCALHOST, |station| station.address).into()
+    }
+}
+
+fn raise(
+    asked: &Asked,
+    stations: &Stations,
+    executable: &Path,
+    interruption: &Interruption,
+) -> anyhow::Result<NetworkHouse> {
+    let request = NetworkRequest {
+        name: format!("pipe-{}", std::process::id()),
+        drawing: stations.drawing.clone(),
+        runtime_directory: preflight::runtime_directory()?,
+        seed: asked.plans.first().map_or(0, |plan| plan.seed),
+        executable: executable.to_owned(),
+        capture: None,
+        source: asked.network.clone(),
+        since: rate::wall_clock(),
+    };
+    let rising = if stations.bare { Rising::begin_bare(request)? } else { Rising::begin(request)? };
+    interruption.ties(rising.lifeline());
+    Ok(rising.finish()?)
+}
+
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().mode(0o700).create(directory)
+}

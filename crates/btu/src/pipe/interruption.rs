@@ -1,0 +1,58 @@
+//! A signal that asks this process to end, as the thread that measures hears of it.
+
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use btu_control::coordinator::{CoordinatorError, Interrupt};
+use btu_testbed::house::Lifeline;
+use nix::sys::signal::Signal;
+
+/// How long a signal that a terminal sends to everybody may take to be noticed here after it has ended a worker.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Whether somebody has asked, and what must be let go then.
+#[derive(Debug, Default)]
+pub(super) struct Interruption {
+    signal: OnceLock<Signal>,
+    lifeline: Mutex<Option<Lifeline>>,
+}
+
+impl Interruption {
+    /// Somebody asks.
+    pub(super) fn raise(&self, signal: Signal) {
+        self.signal.set(signal).ok();
+        if let Ok(lifeline) = self.lifeline.lock()
+            && let Some(lifeline) = lifeline.as_ref()
+        {
+            lifeline.cut();
+        }
+    }
+
+    /// This goes down at once when somebody asks, or has asked.
+    pub(super) fn ties(&self, lifeline: Lifeline) {
+        if self.signal.get().is_some() {
+            lifeline.cut();
+        }
+        if let Ok(mut place) = self.lifeline.lock() {
+            *place = Some(lifeline);
+        }
+    }
+
+    /// The error that says so, if somebody has asked.
+    pub(super) fn error(&self) -> Option<CoordinatorError> {
+        self.signal.get().map(|signal| {
+            CoordinatorError::Interrupted(match signal {
+                Signal::SIGINT => Interrupt::Keyboard,
+                _ => Interrupt::Terminate,
+            })
+        })
+    }
+
+    /// The same in the place of what failed because of it.
+    pub(super) fn instead_of<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
+        result.map_err(|error| {
+            std::thread::sleep(GRACE);
+            self.error().map_or(error, Into::into)
+        })
+    }
+}
