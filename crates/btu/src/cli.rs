@@ -2,11 +2,13 @@
 
 mod compare;
 mod history;
+mod machine;
 mod model;
 mod model_check;
 mod net;
 mod pipe;
 mod raise;
+mod rank;
 mod report;
 mod sim;
 
@@ -19,11 +21,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use history::History;
+pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::Model;
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
 pub(crate) use pipe::{Pipe, PrecisionName};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
+pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use sim::Sim;
 
@@ -89,6 +93,12 @@ pub(crate) enum Command {
     /// Write a report of a stored run: one self-contained HTML file, or another format
     #[command(after_help = report::EXAMPLES)]
     Report(Report),
+    /// Rank machines by their stored runs, with price and configuration
+    #[command(after_help = rank::EXAMPLES)]
+    Rank(Rank),
+    /// Machines: list them, and give them names and prices
+    #[command(subcommand)]
+    Machine(Machine),
     /// The results of the papers that btu comes from, recomputed from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),

@@ -6,6 +6,7 @@ mod exit;
 mod files;
 mod history;
 mod internal;
+mod machine;
 mod model;
 mod model_check;
 mod model_ui;
@@ -20,6 +21,7 @@ mod papers;
 mod pipe;
 mod preflight;
 mod progress;
+mod rank;
 mod rate;
 mod report;
 mod runs;
@@ -43,6 +45,8 @@ fn main() -> ExitCode {
         cli::Command::Show(show) => runs::show(&show, &arguments.common),
         cli::Command::Compare(compare) => return exit::code_of(compare::run(&compare, &arguments.common)),
         cli::Command::Report(report) => report::run(&report, &arguments.common),
+        cli::Command::Rank(rank) => rank::run(&rank, &arguments.common),
+        cli::Command::Machine(machine) => machine::run(&machine, &arguments.common),
         cli::Command::History(history) => history::run(&history, &arguments.common),
         cli::Command::Completions { shell } => papers::completions(shell),
         cli::Command::Man { directory } => papers::man(&directory),

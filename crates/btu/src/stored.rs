@@ -106,7 +106,8 @@ fn context(row: &RunRow, plan: Plan) -> Context {
     }
 }
 
-fn before(row: &RunRow) -> Option<Environment> {
+/// The machine as it was before the run; `None` where the run ended before it was looked at.
+pub(crate) fn before(row: &RunRow) -> Option<Environment> {
     let (_, before) = row.environments.iter().find(|(moment, _)| *moment == Moment::Before)?;
     serde_json::from_value(before.clone()).ok()
 }

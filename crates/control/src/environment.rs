@@ -12,6 +12,7 @@ mod network;
 mod parse;
 mod source;
 
+use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,9 @@ use source::Source;
 pub struct Environment {
     /// Version of this program.
     pub btu_version: String,
+    /// The host's own identity as a digest ([`host_digest`]); absent from runs of older versions.
+    #[serde(default)]
+    pub host: Option<String>,
     /// Name and version of the distribution (`PRETTY_NAME` of os-release(5)).
     pub distribution: Option<String>,
     /// The kernel and how it was started.
@@ -54,6 +58,7 @@ pub fn collect() -> Environment {
 fn read(source: &Source) -> Environment {
     Environment {
         btu_version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: source.text("etc/machine-id").map(|id| host_digest(&id)),
         distribution: distribution(source),
         kernel: Kernel::read(source),
         processor: Processor::read(source),

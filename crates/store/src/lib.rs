@@ -13,6 +13,7 @@
 //! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and [`Store::reopen`] to resume;
 //! [`Store::save_environment`], [`Store::save_calibration`]; [`Store::save_cell`] or [`Store::save_record`] for each cell;
 //! [`Store::finish`].
+//! What the user says of machines ([`Store::save_machine_note`]) belongs to no run and takes no lock.
 //! Reading ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
 
 mod archive;
@@ -20,6 +21,7 @@ mod cells;
 mod error;
 mod keep;
 mod lock;
+mod machines;
 mod place;
 mod read;
 mod readings;
@@ -36,6 +38,7 @@ pub use cells::NewCell;
 pub use error::StoreError;
 pub use keep::check_tag;
 pub use lock::RunLock;
+pub use machines::MachineNote;
 pub use run::{Event, Level, Moment, NewRun, RunId, RunRow, RunSummary, State};
 
 use crate::lock::Locks;

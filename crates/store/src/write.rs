@@ -62,7 +62,12 @@ impl Store {
     }
 
     /// Changes exactly one row, in its own transaction.
-    fn update(&self, operation: &'static str, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+    pub(crate) fn update(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<(), StoreError> {
         let explain = self.explain(operation);
         let changed = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
         match changed.map_err(&explain)? {

@@ -10,6 +10,7 @@ pub mod history;
 pub mod network;
 pub mod pipe;
 pub mod plan;
+pub mod rank;
 pub mod record;
 pub mod schedule;
 pub mod script;

@@ -12,8 +12,11 @@ use crate::sample::{self, cell, create, open, row, temporary};
 /// A database as version 0.1.0 wrote it. It stays as it is for ever: later schemas must be able to read it.
 const SCHEMA_1: &str = include_str!("fixtures/schema-1.sql");
 
-fn schema_1_at(path: &Path) {
-    Connection::open(path).unwrap().execute_batch(SCHEMA_1).unwrap();
+/// The same of schema 2, with machines described.
+const SCHEMA_2: &str = include_str!("fixtures/schema-2.sql");
+
+fn old_at(path: &Path, schema: &str) {
+    Connection::open(path).unwrap().execute_batch(schema).unwrap();
 }
 
 /// Every table and index as the database defines it.
@@ -26,7 +29,7 @@ fn definitions(path: &Path) -> Vec<String> {
 #[test]
 fn a_database_of_schema_1_is_read() {
     let (_directory, path) = temporary();
-    schema_1_at(&path);
+    old_at(&path, SCHEMA_1);
     let store = open(&path);
     let run = store.run("r1").unwrap();
     assert_eq!(run.summary.uuid, "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11");
@@ -41,13 +44,31 @@ fn a_database_of_schema_1_is_read() {
 }
 
 #[test]
+fn a_database_of_schema_2_is_read() {
+    let (_directory, path) = temporary();
+    old_at(&path, SCHEMA_2);
+    let store = open(&path);
+    let run = store.run("r1").unwrap();
+    assert_eq!((run.summary.tags.as_slice(), run.seed), (["fixture".to_owned()].as_slice(), u64::MAX));
+    assert_eq!(store.cells(run.summary.id).unwrap().len(), 1);
+    let notes = store.machine_notes().unwrap();
+    let said: Vec<_> = notes
+        .iter()
+        .map(|note| (note.key.as_str(), note.name.as_deref(), note.price.as_ref().map(ToString::to_string)))
+        .collect();
+    assert_eq!(said, [("m00000001", None, None), ("mf0ae38c7", Some("attic"), Some("1200.50 EUR".to_owned()))]);
+}
+
+#[test]
 fn a_new_database_has_the_schema_of_an_upgraded_one() {
     let (_directory, path) = temporary();
     open(&path);
-    let old = path.with_file_name("old.sqlite");
-    schema_1_at(&old);
-    open(&old);
-    assert_eq!(definitions(&path), definitions(&old));
+    for (name, schema) in [("first.sqlite", SCHEMA_1), ("second.sqlite", SCHEMA_2)] {
+        let old = path.with_file_name(name);
+        old_at(&old, schema);
+        open(&old);
+        assert_eq!(definitions(&path), definitions(&old), "{name}");
+    }
 }
 
 #[test]

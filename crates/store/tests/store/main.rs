@@ -4,5 +4,6 @@ mod archive;
 mod drills;
 mod files;
 mod keep;
+mod machines;
 mod runs;
 mod sample;

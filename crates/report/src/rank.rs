@@ -1,0 +1,172 @@
+//! Machines by BTU: lists by plan, then their configurations, as in Tables 4 and 5 of the 1995 paper.
+
+use std::collections::BTreeMap;
+
+use btu_stats::Estimate;
+use btu_suite::history::btu95::{Corrected, Machine};
+use btu_suite::rank::{List, MachineKey, Place, Price, Ranking};
+use btu_units::Bytes;
+use serde::Serialize;
+
+use crate::head::TextOptions;
+use crate::number::{NOTHING, count, ends, or_dash, three_digits};
+use crate::paint::Paint;
+use crate::sheet::{Sheet, page, section, wrap};
+
+/// What is known of a machine beside its results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MachineCard {
+    /// The user's word for it, else its key.
+    pub name: String,
+    /// The processor's name.
+    pub processor: Option<String>,
+    /// How many take part.
+    pub cpus: usize,
+    /// Main memory.
+    pub memory_bytes: Option<u64>,
+    /// Whether a hypervisor runs it.
+    pub virtual_machine: bool,
+    /// Kernels of its runs, the newest run's first.
+    pub kernels: Vec<String>,
+    /// What it costs.
+    pub price: Option<Price>,
+}
+
+/// Everything that `btu rank` shows; serialised it is what `--json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankPage {
+    /// Who stands where.
+    #[serde(flatten)]
+    pub ranking: Ranking,
+    /// The machines by key.
+    pub machines: BTreeMap<MachineKey, MachineCard>,
+    /// Machines of 1995 to look back to; empty unless asked for.
+    pub machines_of_1995: Vec<Corrected>,
+}
+
+/// The whole page; lines end with `\n`.
+pub fn rank_text(rank: &RankPage, options: &TextOptions) -> String {
+    let paint = Paint(options.colour);
+    if rank.ranking.lists.is_empty() {
+        let why = paint.quiet("`btu rate --profile standard` makes a run that can be.");
+        let nothing = vec![format!("No run to be ranked. {why}")];
+        return page(vec![nothing, left_out(rank, options)]);
+    }
+    let lists = rank.ranking.lists.iter().map(|list| one_list(rank, list, options));
+    let rest = [configurations(rank, options), notes(rank, options), left_out(rank, options)];
+    page(lists.chain(rest).collect())
+}
+
+fn one_list(rank: &RankPage, list: &List, options: &TextOptions) -> Vec<String> {
+    let head = ["rank", "machine", "BTU, Mb/s", "95 %", "runs", "cpu, rounds/s", "price", "Mb/s per 1000"];
+    let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 2);
+    for place in &list.places {
+        sheet.row(place_cells(place, rank.machines.get(&place.machine)));
+    }
+    rank.machines_of_1995.iter().for_each(|machine| sheet.row(old_cells(machine)));
+    let first_look = if list.profile == "quick" { ", a first look only" } else { "" };
+    let title = format!("{} profile{first_look}, network {}", list.profile, list.network);
+    let plan = format!("plan {}", list.plan_hash);
+    let note = list.particulars.iter().cloned().chain([plan]).collect::<Vec<_>>().join(", ");
+    section(&title, &note, sheet.lines(), options)
+}
+
+fn place_cells(place: &Place, card: Option<&MachineCard>) -> Vec<String> {
+    let btu = &place.btu_bits_per_second;
+    let price = card.and_then(|card| card.price.as_ref());
+    vec![
+        format!("{}{}", place.rank, if place.tied { "=" } else { "" }),
+        card.map_or_else(|| place.machine.to_string(), |card| card.name.clone()),
+        three_digits(btu.value / 1e6) + if place.low_confidence { "?" } else { "" },
+        interval(btu),
+        place.runs.len().to_string(),
+        or_dash(place.cpu_rounds_per_second),
+        price.map_or_else(|| NOTHING.to_owned(), ToString::to_string),
+        or_dash(price.map(|price| price.megabits_per_thousand(btu.value))),
+    ]
+}
+
+fn interval(btu: &Estimate) -> String {
+    ends(btu, 1e6).unwrap_or_else(|| NOTHING.to_owned())
+}
+
+fn old_cells(machine: &Corrected) -> Vec<String> {
+    let price = machine.configuration.price_usd;
+    let dash = || NOTHING.to_owned();
+    vec![
+        "1995".to_owned(),
+        machine.machine.name().to_owned(),
+        three_digits(machine.bits_per_second / 1e6),
+        dash(),
+        dash(),
+        dash(),
+        format!("{price} USD"),
+        three_digits(machine.bits_per_second / 1e6 / (price / 1000.0)),
+    ]
+}
+
+fn configurations(rank: &RankPage, options: &TextOptions) -> Vec<String> {
+    let head = ["machine", "processor", "memory", "kernel", "interface"];
+    let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), head.len());
+    for card in rank.machines.values() {
+        sheet.row(vec![
+            card.name.clone(),
+            processor(card),
+            card.memory_bytes.map_or_else(|| NOTHING.to_owned(), |bytes| Bytes::new(bytes).to_string()),
+            kernel(card),
+            "virtual Ethernet".to_owned(),
+        ]);
+    }
+    for machine in &rank.machines_of_1995 {
+        let about = &machine.configuration;
+        let interface = about.network.trim_end_matches(" 10 Mb/s");
+        let words = [machine.machine.name(), about.processor, NOTHING, about.system, interface];
+        sheet.row(words.map(str::to_owned).to_vec());
+    }
+    section("Configurations", "", sheet.lines(), options)
+}
+
+pub(crate) fn processor(card: &MachineCard) -> String {
+    let name = card.processor.as_deref().unwrap_or("unknown processor");
+    let virtual_machine = if card.virtual_machine { ", virtual machine" } else { "" };
+    format!("{} x {name}{virtual_machine}", card.cpus)
+}
+
+pub(crate) fn kernel(card: &MachineCard) -> String {
+    match &card.kernels[..] {
+        [] => NOTHING.to_owned(),
+        [one] => format!("Linux {one}"),
+        [newest, others @ ..] => format!("Linux {newest} and {}", count(others.len(), "other")),
+    }
+}
+
+fn notes(rank: &RankPage, options: &TextOptions) -> Vec<String> {
+    let paint = Paint(options.colour);
+    let rule = "A machine's BTU is the geometric mean over all its complete runs of one plan; machines whose intervals overlap \
+                share a rank (=). With fewer than three runs the interval does not see how runs differ; ? is low confidence.";
+    let old = looking_back(rank);
+    let text = [Some(rule.to_owned()), old].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    wrap(&text, options.columns(), 0).iter().map(|line| paint.quiet(line)).collect()
+}
+
+/// How far it is from a SPARC 10, with what the figures of 1995 are.
+fn looking_back(rank: &RankPage) -> Option<String> {
+    let sparc = rank.machines_of_1995.iter().find(|machine| machine.machine == Machine::Sparc10)?;
+    let fastest = rank.ranking.lists.first()?.places.first()?;
+    Some(format!(
+        "1995: corrected ratings (geometric means throughout, from the raw rows; the SPARC 10 was published as {:.2} and is \
+         {:.2}), between machines on 10 Mb/s Ethernet, never repeated: they have no rank. The first machine above gives {} \
+         times a SPARC 10.",
+        sparc.published_bits_per_second / 1e6,
+        sparc.bits_per_second / 1e6,
+        three_digits(fastest.btu_bits_per_second.value / sparc.bits_per_second),
+    ))
+}
+
+fn left_out(rank: &RankPage, options: &TextOptions) -> Vec<String> {
+    let lines: Vec<String> = rank.ranking.left_out.iter().map(|one| format!("{}: {}", one.run, one.reason)).collect();
+    if lines.is_empty() { lines } else { section("Left out", "", lines, options) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Machines by what they give to the user.
+//!
+//! # Rules
+//!
+//! * **Like with like.** Only runs whose plans ask the same (all but the seed) stand in one list.
+//! * **Whole runs.** A rating with rows missing is none; a run that was not completed is left out, and named.
+//! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them would reward whoever runs
+//!   most often, and no user gets the best run.
+//! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM 2013): with three runs or
+//!   more, Student's t over the logarithms of the runs' ratings; with two, the hull of their own intervals; with one, its
+//!   own. With fewer than three runs it does not see how the machine differs from run to run, and is marked.
+//! * **Ties.** A machine shares the rank of the first machine of the tie above it while their intervals overlap, or when one
+//!   of them has none; the next rank counts everybody above (1, 1, 3). Overlap is a careful test: two machines that share a
+//!   rank may still differ when compared directly.
+
+mod machine;
+mod price;
+#[cfg(test)]
+mod tests;
+
+use btu_stats::{Estimate, Interval, Level, geometric_interval, geometric_mean};
+use serde::{Deserialize, Serialize};
+
+pub use machine::{MachineKey, Traits, host_digest};
+pub use price::{Price, PriceError};
+
+use crate::plan::Plan;
+use crate::verdict::Verdict;
+
+/// The level of every interval.
+const LEVEL: Level = Level::P95;
+
+/// Runs between which a spread can be told.
+const RUNS_WITH_A_SPREAD: usize = 3;
+
+/// A stored run as far as a ranking needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Its name.
+    pub run: String,
+    /// Where it was made.
+    pub machine: MachineKey,
+    /// Whether every cell of its plan is there.
+    pub complete: bool,
+    /// What was asked.
+    pub plan: Plan,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Rounds per second of the cpu activity alone: the geometric mean over its repetitions.
+    pub cpu_rounds_per_second: Option<f64>,
+}
+
+/// Machines in lists, one for each plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranking {
+    /// The lists: the plan with most machines first, then the one with most runs.
+    pub lists: Vec<List>,
+    /// Runs that stand in none.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// The machines that were asked the same.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct List {
+    /// The plan's name.
+    pub plan_hash: String,
+    /// Its profile.
+    pub profile: String,
+    /// Its network.
+    pub network: String,
+    /// What else it decides: what a whole plan does not say by itself.
+    pub particulars: Vec<String>,
+    /// The machines, the fastest first.
+    pub places: Vec<Place>,
+}
+
+/// A machine in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Place {
+    /// Its rank, shared by machines that cannot be told apart.
+    pub rank: usize,
+    /// Whether it shares it.
+    pub tied: bool,
+    /// The machine.
+    pub machine: MachineKey,
+    /// Its runs, in the order given.
+    pub runs: Vec<String>,
+    /// Geometric mean over the runs.
+    pub btu_bits_per_second: Estimate,
+    /// Where the interval comes from.
+    pub basis: Basis,
+    /// Whether some run's rating has low confidence.
+    pub low_confidence: bool,
+    /// Geometric mean over the runs of the cpu activity's rounds per second, alone.
+    pub cpu_rounds_per_second: Option<f64>,
+}
+
+/// Where an interval comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The repetitions of one run.
+    WithinOneRun,
+    /// The hull of two runs' intervals.
+    HullOfTwoRuns,
+    /// The spread between three runs or more.
+    BetweenRuns,
+}
+
+/// A run that stands in no list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub run: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Ranks the machines of `candidates`.
+pub fn rank(candidates: &[Candidate]) -> Ranking {
+    let mut left_out = Vec::new();
+    let mut plans: Vec<(String, Vec<&Candidate>)> = Vec::new();
+    for candidate in candidates {
+        match obstacle(candidate) {
+            Some(reason) => left_out.push(LeftOut { run: candidate.run.clone(), reason }),
+            None => put(&mut plans, candidate.plan.hash(), candidate),
+        }
+    }
+    let mut lists: Vec<List> = plans.into_iter().map(|(hash, runs)| list(hash, &runs)).collect();
+    let size = |list: &List| (list.places.len(), list.places.iter().map(|place| place.runs.len()).sum::<usize>());
+    lists.sort_by(|a, b| size(b).cmp(&size(a)).then_with(|| a.plan_hash.cmp(&b.plan_hash)));
+    Ranking { lists, left_out }
+}
+
+/// Puts `candidate` with those of the same key, in the order in which keys were seen.
+fn put<'a, K: PartialEq>(groups: &mut Vec<(K, Vec<&'a Candidate>)>, key: K, candidate: &'a Candidate) {
+    match groups.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, members)) => members.push(candidate),
+        None => groups.push((key, vec![candidate])),
+    }
+}
+
+/// Why a run cannot be ranked.
+fn obstacle(candidate: &Candidate) -> Option<String> {
+    let Some(rating) = &candidate.verdict.rating else {
+        return Some("it has no rating: no cell under load counts".to_owned());
+    };
+    if !rating.missing.is_empty() {
+        return Some(format!("{} of {} rated rows are missing", rating.missing.len(), rating.cells_planned));
+    }
+    (!candidate.complete).then(|| "it was not completed".to_owned())
+}
+
+fn list(plan_hash: String, runs: &[&Candidate]) -> List {
+    let mut machines: Vec<(&MachineKey, Vec<&Candidate>)> = Vec::new();
+    for run in runs {
+        put(&mut machines, &run.machine, run);
+    }
+    let mut places: Vec<Place> = machines.iter().filter_map(|(machine, runs)| place(machine, runs)).collect();
+    places.sort_by(|a, b| b.btu_bits_per_second.value.total_cmp(&a.btu_bits_per_second.value));
+    give_ranks(&mut places);
+    let plan = &runs[0].plan;
+    List {
+        plan_hash,
+        profile: plan.profile.name.clone(),
+        network: plan.network.to_string(),
+        particulars: particulars(plan),
+        places,
+    }
+}
+
+/// What a plan decides otherwise than the whole suite does.
+fn particulars(plan: &Plan) -> Vec<String> {
+    let whole = Plan::whole(plan.seed, plan.profile.clone(), plan.network.clone());
+    let differences = crate::compare::plan_differences(&whole, plan);
+    differences.into_iter().map(|difference| format!("{}: {}", difference.aspect, difference.other)).collect()
+}
+
+fn place(machine: &MachineKey, runs: &[&Candidate]) -> Option<Place> {
+    let ratings: Vec<_> = runs.iter().filter_map(|run| run.verdict.rating.as_ref()).collect();
+    let estimates: Vec<Estimate> = ratings.iter().map(|rating| rating.btu_bits_per_second).collect();
+    let scores: Vec<f64> = runs.iter().filter_map(|run| run.cpu_rounds_per_second).collect();
+    let (btu_bits_per_second, basis) = together(&estimates)?;
+    Some(Place {
+        rank: 0,
+        tied: false,
+        machine: machine.clone(),
+        runs: runs.iter().map(|run| run.run.clone()).collect(),
+        btu_bits_per_second,
+        basis,
+        low_confidence: ratings.iter().any(|rating| rating.low_confidence),
+        cpu_rounds_per_second: geometric_mean(&scores),
+    })
+}
+
+/// The ratings of one machine's runs as one.
+fn together(ratings: &[Estimate]) -> Option<(Estimate, Basis)> {
+    let values: Vec<f64> = ratings.iter().map(|rating| rating.value).collect();
+    let value = geometric_mean(&values)?;
+    let (interval, basis) = match ratings {
+        [one] => (one.interval, Basis::WithinOneRun),
+        _ if ratings.len() < RUNS_WITH_A_SPREAD => (hull(ratings), Basis::HullOfTwoRuns),
+        _ => (geometric_interval(&values, LEVEL)?.interval, Basis::BetweenRuns),
+    };
+    Some((Estimate { value, interval }, basis))
+}
+
+/// From the lowest to the highest end; `None` when one of them has no interval.
+fn hull(ratings: &[Estimate]) -> Option<Interval> {
+    let intervals: Vec<Interval> = ratings.iter().map(|rating| rating.interval).collect::<Option<_>>()?;
+    let low = intervals.iter().map(|interval| interval.low).reduce(f64::min)?;
+    let high = intervals.iter().map(|interval| interval.high).reduce(f64::max)?;
+    Some(Interval { low, high })
+}
+
+/// Ranks to places that stand in order.
+fn give_ranks(places: &mut [Place]) {
+    let mut first_of_tie = 0;
+    for index in 0..places.len() {
+        if !cannot_be_told_apart(&places[first_of_tie], &places[index]) {
+            first_of_tie = index;
+        }
+        places[index].rank = first_of_tie + 1;
+        let tied = index > first_of_tie;
+        places[first_of_tie].tied |= tied;
+        places[index].tied |= tied;
+    }
+}
+
+fn cannot_be_told_apart(better: &Place, worse: &Place) -> bool {
+    match (better.btu_bits_per_second.interval, worse.btu_bits_per_second.interval) {
+        (Some(better), Some(worse)) => better.low <= worse.high,
+        _ => true,
+    }
+}
