@@ -1,4 +1,4 @@
-//! Network files: from a word on the command line to a drawing.
+//! Files: from a word on the command line to a drawing, and results to where they were asked for.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,6 +19,11 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// Where the files lie that it names; the library has its own.
     directory: Option<PathBuf>,
+}
+
+/// Writes a result to the file that was asked for.
+pub(crate) fn save(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(path, bytes).map_err(|error| Refusal::Machine(format!("writing {}: {error}", path.display())).into())
 }
 
 /// The network that `what` names, a file or one of the library, with these settings made.

@@ -18,6 +18,7 @@ mod net_run;
 mod net_status;
 mod net_up;
 mod papers;
+mod pictures;
 mod pipe;
 mod preflight;
 mod progress;

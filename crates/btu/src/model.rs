@@ -2,15 +2,14 @@
 
 mod most;
 
-use anyhow::Context;
 use btu_model::predict::{self, Prediction, Question, Range, Transfer};
 use btu_network::Drawing;
-use btu_report::{SweepTable, model_text, sweep_csv, sweep_text, workbook};
+use btu_report::{SweepTable, model_text, sweep_csv, sweep_picture, sweep_text, workbook};
 
 use crate::cli::{Common, Model};
 use crate::exit::Refusal;
 use crate::files::{self, Source};
-use crate::{model_check, model_ui, terminal};
+use crate::{model_check, model_ui, pictures, terminal};
 
 /// Predicts, and prints what was asked for.
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
@@ -28,7 +27,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
             let (drawing, prediction) = predicted(model, &source, None)?;
             if let Some(path) = &model.xlsx {
                 let bytes = workbook(&drawing, &prediction).map_err(|error| Refusal::Usage(error.to_string()))?;
-                std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+                files::save(path, &bytes)?;
             }
             if common.json {
                 return terminal::print_json(&prediction);
@@ -68,9 +67,9 @@ fn sweep(model: &Model, common: &Common, source: &Source, range: &Range) -> anyh
     let points = points(model, source, range)?;
     let table = SweepTable { key: range.key.clone(), unit: range.unit.clone(), points };
     if let Some(path) = &model.csv {
-        std::fs::write(path, sweep_csv(&table))
-            .map_err(|error| Refusal::Machine(format!("writing {}: {error}", path.display())))?;
+        files::save(path, sweep_csv(&table).as_bytes())?;
     }
+    pictures::draw(&model.pictures, || sweep_picture(&table))?;
     if common.json {
         let point =
             |(value, prediction): &(f64, Prediction)| serde_json::json!({ "value": value, "prediction": prediction });

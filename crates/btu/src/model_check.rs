@@ -8,10 +8,7 @@ mod sum;
 mod words;
 
 use std::io::Write;
-use std::path::Path;
 
-use anyhow::Context;
-use btu_chart::Picture;
 use btu_medium::sim::{Doubt, Outcome, Settings, idealise};
 use btu_model::predict::predict;
 use btu_network::Drawing;
@@ -24,10 +21,10 @@ use points::{Turned, busiest, label, loaded, swept};
 
 pub(crate) use offering::offer;
 
-use crate::cli::{Answer, CheckOptions, Common, Model, Pictures};
+use crate::cli::{Answer, CheckOptions, Common, Model};
 use crate::exit::Refusal;
 use crate::progress::SimulationBar;
-use crate::{files, sim, terminal};
+use crate::{files, pictures, sim, terminal};
 
 /// Checks the network of `source`: along `--sweep`, or else from small to large load.
 pub(crate) fn run(model: &Model, common: &Common, source: &files::Source) -> anyhow::Result<()> {
@@ -148,28 +145,9 @@ fn add(
 
 fn write(check: &ModelCheck, model: &Model) -> anyhow::Result<()> {
     if let Some(path) = &model.csv {
-        save(path, check_csv(check).as_bytes())?;
+        files::save(path, check_csv(check).as_bytes())?;
     }
-    draw(&model.pictures, || check_picture(check))
-}
-
-/// Draws a picture to the files that were asked for, if any.
-fn draw(pictures: &Pictures, picture: impl FnOnce() -> Picture) -> anyhow::Result<()> {
-    if pictures.svg.is_none() && pictures.png.is_none() {
-        return Ok(());
-    }
-    let text = btu_chart::svg(&picture());
-    if let Some(path) = &pictures.svg {
-        save(path, text.as_bytes())?;
-    }
-    match &pictures.png {
-        Some(path) => save(path, &btu_chart::png(&text)?),
-        None => Ok(()),
-    }
-}
-
-fn save(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))
+    pictures::draw(&model.pictures, || check_picture(check))
 }
 
 fn print(check: &ModelCheck, common: &Common) -> anyhow::Result<()> {

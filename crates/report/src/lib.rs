@@ -31,7 +31,9 @@ pub use head::{RunHead, TextOptions};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
 pub use machines::machines_text;
 pub use markdown::markdown;
-pub use model::{MostFound, SweepTable, alike_segments, figures, model_text, most_text, sweep_csv, sweep_text};
+pub use model::{
+    MostFound, SweepTable, alike_segments, figures, model_text, most_text, sweep_csv, sweep_picture, sweep_text,
+};
 pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
     check_picture, check_text,

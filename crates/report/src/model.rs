@@ -4,12 +4,14 @@
 
 pub mod figures;
 mod flows;
+mod picture;
 mod search;
 mod submodels;
 mod sweep;
 
 use btu_model::predict::{Doubt, Prediction};
 
+pub use picture::sweep_picture;
 pub use search::{MostFound, most_text};
 pub use submodels::alike_segments;
 pub use sweep::{SweepTable, sweep_csv, sweep_text};

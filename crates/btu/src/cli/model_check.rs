@@ -54,10 +54,10 @@ pub(crate) enum Answer {
 /// Files to draw curves to.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Pictures {
-    /// Draw the curves of --check to this file
-    #[arg(long, value_name = "FILE", requires = "check")]
+    /// Draw the curves of --check or --sweep to this file
+    #[arg(long, value_name = "FILE", requires = "curves")]
     pub(crate) svg: Option<PathBuf>,
     /// The same as PNG
-    #[arg(long, value_name = "FILE", requires = "check")]
+    #[arg(long, value_name = "FILE", requires = "curves")]
     pub(crate) png: Option<PathBuf>,
 }

@@ -1,10 +1,10 @@
 //! Reasons not to believe a prediction. Members of a group share one.
 
-use btu_network::{Arrivals, Rate};
+use btu_network::{Arrivals, Attachment, Bridge, Flow, Rate, StationId, Target};
 
 use super::answers::{Doubt, SegmentPrediction};
 use super::assemble::Solved;
-use super::server::Place;
+use super::server::{Nature, Place, Server};
 use crate::answer::Warning;
 
 /// All doubts, gravest first.
@@ -12,6 +12,7 @@ pub(super) fn of(solved: &Solved<'_>, segments: &[SegmentPrediction]) -> Vec<Dou
     let mut doubts = Vec::new();
     saturated(solved, &mut doubts);
     optimistic(segments, &mut doubts);
+    uneven(solved, &mut doubts);
     lines(solved, &mut doubts);
     traffic(solved, &mut doubts);
     doubts.sort_by_key(|doubt| match doubt.warning {
@@ -92,6 +93,67 @@ fn optimistic(segments: &[SegmentPrediction], doubts: &mut Vec<Doubt>) {
         place: named.place,
         warning: Warning::Optimistic,
     }));
+}
+
+/// A station of a ring that sends more than this many times the mean makes the ring uneven.
+const UNEVEN: f64 = 2.0;
+
+/// Rings whose formula takes all stations as sending as much, while one sends far more.
+fn uneven(solved: &Solved<'_>, doubts: &mut Vec<Doubt>) {
+    let mut named = Vec::new();
+    for server in &solved.network.servers {
+        let ring = matches!(server.nature, Nature::TokenRing { .. } | Nature::TimedToken { .. });
+        if let (true, Place::Segment(segment)) = (ring, server.place) {
+            let (most, all) = most_of_one(solved, server, segment);
+            if most * f64::from(server.stations) > UNEVEN * all * 1.000_001 {
+                let segment = &solved.network.drawing.segments[segment as usize];
+                note(&mut named, format!("segments.{}", segment.group), segment.name.clone(), most / all);
+            }
+        }
+    }
+    doubts.extend(named.into_iter().map(|named| Doubt {
+        message: format!(
+            "{}: one station or bridge sends {:.0} % of all; the formula takes all as sending as much, so waits differ from \
+             this from station to station. Simulate it",
+            named.called(),
+            100.0 * named.most
+        ),
+        place: named.place,
+        warning: Warning::OutOfRange,
+    }));
+}
+
+/// Seconds per second that the busiest sender of a ring occupies it, and that all do. What stations do not send comes from
+/// bridges; which of them sends how much is not known, so each counts with their mean.
+fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
+    let network = solved.network;
+    let mut own = std::collections::HashMap::new();
+    for visit in &ring.visits {
+        let class = &network.classes[visit.class];
+        let flow = &network.drawing.traffic[class.flow];
+        let (stations, each) = senders(flow, class.reply);
+        for station in stations {
+            let attachment = network.drawing.stations[station.0 as usize].attachment;
+            if matches!(attachment, Attachment::Segment(here, _) if here.0 == segment) {
+                *own.entry(*station).or_insert(0.0) += each * network.rates[class.flow] * visit.mean;
+            }
+        }
+    }
+    let all: f64 = ring.visits.iter().map(|visit| network.frames(visit) * visit.mean).sum();
+    let bridged = all - own.values().sum::<f64>();
+    let stands = |bridge: &&Bridge| bridge.segments.iter().any(|(here, _)| here.0 == segment);
+    let standing = network.drawing.bridges.iter().filter(stands).count().max(1);
+    (own.into_values().fold(bridged / standing as f64, f64::max), all)
+}
+
+/// Who sends a flow's frames or replies, and how many each if every sender of the flow sends one.
+fn senders(flow: &Flow, reply: bool) -> (&[StationId], f64) {
+    let replying = |stations: &[StationId]| flow.from.len() as f64 / stations.len() as f64;
+    match (&flow.to, reply) {
+        (Target::Station(one), true) => (std::slice::from_ref(one), replying(std::slice::from_ref(one))),
+        (Target::AnyOf(list), true) => (list, replying(list)),
+        _ => (&flow.from, 1.0),
+    }
 }
 
 fn lines(solved: &Solved<'_>, doubts: &mut Vec<Doubt>) {

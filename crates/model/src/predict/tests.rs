@@ -328,3 +328,26 @@ fn a_mix_of_sizes_takes_longer_than_its_mean() {
         assert!((least..most).contains(&ratio), "{name}: {ratio}");
     }
 }
+
+/// One sender of a ring's two: by symmetric polling both would wait alike.
+#[test]
+fn a_ring_on_which_one_sends_most_is_doubted() {
+    let ring = |medium: &str, quiet: f64| {
+        format!(
+            "name = \"ring\"\n[segments.ring]\nmedium = \"{medium}\"\n[stations.busy]\nsegment = \"ring\"\n[stations.quiet]\n\
+             segment = \"ring\"\ncount = 3\n[traffic.much]\nfrom = \"busy\"\nto = \"quiet\"\nsize = \"1000 B\"\n\
+             packets_per_s = 100\n[traffic.little]\nfrom = \"quiet\"\nto = \"busy\"\nsize = \"1000 B\"\npackets_per_s = {quiet}\n"
+        )
+    };
+    let said = |text: &str| {
+        let doubts = predict(&read(text)).doubts;
+        doubts.into_iter().find(|doubt| doubt.message.contains("sending as much")).map(|doubt| doubt.message)
+    };
+    for medium in ["token-ring", "fddi"] {
+        assert_eq!(said(&ring(medium, 100.0)), None, "all send as much");
+        assert_eq!(said(&ring(medium, 34.0)), None, "just below twice the mean");
+        let doubt = said(&ring(medium, 10.0)).unwrap();
+        assert!(doubt.starts_with("ring: one station or bridge sends 77 % of all"), "{doubt}");
+    }
+    assert_eq!(said(&ring("switched-ethernet", 10.0)), None, "a star has a line for each");
+}

@@ -20,10 +20,37 @@ pub struct SweepTable {
 }
 
 /// One column: what it is, and its value at a point.
-struct Column {
-    head: String,
-    unit: &'static str,
+pub(super) struct Column {
+    pub(super) head: String,
+    pub(super) kind: Kind,
     value: Box<dyn Fn(&Prediction) -> Answer>,
+}
+
+/// What a column tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// How long the transfer takes.
+    Transfer,
+    /// A flow's mean delay.
+    FlowDelay,
+    /// The mean delay over a segment or link.
+    PartDelay,
+    /// The share of time that a segment or link is used.
+    Used,
+}
+
+impl Kind {
+    /// The unit of plain numbers.
+    const fn unit(self) -> &'static str {
+        if matches!(self, Self::Used) { "share" } else { "s" }
+    }
+}
+
+impl Column {
+    /// Its value there, in the kind's unit.
+    pub(super) fn of(&self, prediction: &Prediction) -> Answer {
+        (self.value)(prediction)
+    }
 }
 
 /// The whole table; lines end with `\n`.
@@ -56,12 +83,11 @@ pub fn sweep_csv(table: &SweepTable) -> String {
     let Some((_, first)) = table.points.first() else { return String::new() };
     let columns = columns(first);
     let unit = if table.unit.is_empty() { String::new() } else { format!(" ({})", table.unit) };
-    let head = columns.iter().map(|column| quoted(&format!("{} ({})", column.head, column.unit)));
+    let head = columns.iter().map(|column| quoted(&format!("{} ({})", column.head, column.kind.unit())));
     let mut lines =
         vec![std::iter::once(quoted(&format!("{}{unit}", table.key))).chain(head).collect::<Vec<_>>().join(",")];
     for (value, prediction) in &table.points {
-        let plain =
-            |column: &Column| (column.value)(prediction).value.map_or_else(String::new, |value| value.to_string());
+        let plain = |column: &Column| column.of(prediction).value.map_or_else(String::new, |value| value.to_string());
         let cells = columns.iter().map(plain);
         lines.push(std::iter::once(value.to_string()).chain(cells).collect::<Vec<_>>().join(","));
     }
@@ -69,8 +95,8 @@ pub fn sweep_csv(table: &SweepTable) -> String {
 }
 
 fn cell(column: &Column, prediction: &Prediction) -> String {
-    let answer = (column.value)(prediction);
-    if column.unit == "s" { short(answer, time) } else { short(answer, percent) }
+    let answer = column.of(prediction);
+    if column.kind == Kind::Used { short(answer, percent) } else { short(answer, time) }
 }
 
 fn trimmed(value: f64) -> String {
@@ -82,35 +108,35 @@ fn quoted(text: &str) -> String {
 }
 
 /// The transfer first, then the delay of each flow, then each segment, each link.
-fn columns(first: &Prediction) -> Vec<Column> {
+pub(super) fn columns(first: &Prediction) -> Vec<Column> {
     const MOST: usize = 200;
     let mut columns = Vec::new();
-    let column = |head: String, unit, value: Box<dyn Fn(&Prediction) -> Answer>| Column { head, unit, value };
+    let column = |head: String, kind, value: Box<dyn Fn(&Prediction) -> Answer>| Column { head, kind, value };
     if first.transfer.is_some() {
         let simple = |at: &Prediction| at.transfer.as_ref().and_then(|transfer| transfer.simple_seconds);
-        columns.push(column("simple".to_owned(), "s", Box::new(move |at| or_none(simple(at)))));
+        columns.push(column("simple".to_owned(), Kind::Transfer, Box::new(move |at| or_none(simple(at)))));
         let aggregate = |at: &Prediction| at.transfer.as_ref().map(|transfer| transfer.aggregate_seconds);
         columns.push(column(
             "aggregate".to_owned(),
-            "s",
+            Kind::Transfer,
             Box::new(move |at| aggregate(at).unwrap_or(Answer::OUT_OF_RANGE)),
         ));
     }
     for (place, flow) in first.flows.iter().take(MOST).enumerate() {
         let delay = move |at: &Prediction| at.flows.get(place).map_or(Answer::OUT_OF_RANGE, |flow| flow.delay_seconds);
-        columns.push(column(format!("{} delay", flow.name), "s", Box::new(delay)));
+        columns.push(column(format!("{} delay", flow.name), Kind::FlowDelay, Box::new(delay)));
     }
     for (place, segment) in first.segments.iter().take(MOST).enumerate() {
         let used = move |at: &Prediction| at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation_data);
         let delay = move |at: &Prediction| at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds);
-        columns.push(column(format!("{} data", segment.name), "share", Box::new(used)));
-        columns.push(column(format!("{} delay", segment.name), "s", Box::new(delay)));
+        columns.push(column(format!("{} data", segment.name), Kind::Used, Box::new(used)));
+        columns.push(column(format!("{} delay", segment.name), Kind::PartDelay, Box::new(delay)));
     }
     for (place, link) in first.links.iter().take(MOST).enumerate() {
         let used = move |at: &Prediction| at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation);
         let delay = move |at: &Prediction| at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds);
-        columns.push(column(format!("{} used", link.name), "share", Box::new(used)));
-        columns.push(column(format!("{} delay", link.name), "s", Box::new(delay)));
+        columns.push(column(format!("{} used", link.name), Kind::Used, Box::new(used)));
+        columns.push(column(format!("{} delay", link.name), Kind::PartDelay, Box::new(delay)));
     }
     columns
 }

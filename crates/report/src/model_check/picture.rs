@@ -27,7 +27,7 @@ pub fn check_picture(check: &ModelCheck) -> Picture {
     }
     let mut notes = vec![check.how.clone()];
     if all.len() > MOST_PAIRS {
-        notes.push(format!("{} more are left out", all.len() - MOST_PAIRS));
+        notes.push(format!("curves of the first {MOST_PAIRS} of {} flows; the table has all", all.len()));
         all.truncate(MOST_PAIRS);
     }
     let values = || all.iter().flat_map(|drawn| drawn.flow.points.iter().map(|point| point.value));
@@ -176,6 +176,6 @@ mod tests {
         let picture = check_picture(&check(&["a", "b"]));
         assert_eq!(names(&picture).len(), 2 * MOST_PAIRS);
         assert_eq!(names(&picture)[4], "predicted, a, ideal contention");
-        assert_eq!(picture.notes[1], "1 more are left out");
+        assert_eq!(picture.notes[1], "the first 3 of 4 pairs of curves; the table has all");
     }
 }
