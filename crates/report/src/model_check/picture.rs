@@ -176,6 +176,6 @@ mod tests {
         let picture = check_picture(&check(&["a", "b"]));
         assert_eq!(names(&picture).len(), 2 * MOST_PAIRS);
         assert_eq!(names(&picture)[4], "predicted, a, ideal contention");
-        assert_eq!(picture.notes[1], "the first 3 of 4 pairs of curves; the table has all");
+        assert_eq!(picture.notes[1], "curves of the first 3 of 4 flows; the table has all");
     }
 }
