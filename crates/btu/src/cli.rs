@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+mod archive;
 mod compare;
 mod history;
 mod machine;
@@ -19,6 +20,7 @@ use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use history::History;
 pub(crate) use machine::{Machine, SetMachine};
@@ -82,7 +84,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Net(Net),
     /// List the stored runs
-    #[command(after_help = "Examples:\n  btu runs\n  btu runs --json")]
+    #[command(after_help = "Examples:\n  btu runs\n  btu runs --tag nightly\n  btu runs --json")]
     Runs(Runs),
     /// Show the result of a stored run again
     #[command(after_help = SHOW_EXAMPLES)]
@@ -99,6 +101,18 @@ pub(crate) enum Command {
     /// Machines: list them, and give them names and prices
     #[command(subcommand)]
     Machine(Machine),
+    /// Give a run words to find it by
+    #[command(after_help = archive::TAG_EXAMPLES)]
+    Tag(Tag),
+    /// Delete runs with all their raw data
+    #[command(after_help = archive::RM_EXAMPLES)]
+    Rm(Remove),
+    /// Write runs to one file, for another machine or to be kept
+    #[command(after_help = archive::EXPORT_EXAMPLES)]
+    Export(Export),
+    /// Store the runs of a file that `btu export` wrote
+    #[command(after_help = archive::IMPORT_EXAMPLES)]
+    Import(Import),
     /// The results of the papers that btu comes from, recomputed from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),
@@ -210,6 +224,9 @@ pub(crate) struct Rate {
     /// Your own word for the run
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
+    /// Words to find the run by, as `btu tag` gives them
+    #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag, conflicts_with = "resume")]
+    pub(crate) tag: Vec<String>,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -217,7 +234,11 @@ pub(crate) struct Rate {
 
 /// `btu runs`.
 #[derive(Debug, Args)]
-pub(crate) struct Runs {}
+pub(crate) struct Runs {
+    /// Only those with this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+}
 
 /// `btu show`.
 #[derive(Debug, Args)]
@@ -286,6 +307,10 @@ fn share(text: &str) -> Result<f64, String> {
         Ok(value) if (0.0..1.0).contains(&(value * scale)) => Ok(value * scale),
         _ => Err(format!("`{text}` is not a share: write 1% or 0.01, at least 0 and below 1")),
     }
+}
+
+fn tag(text: &str) -> Result<String, String> {
+    btu_store::check_tag(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn component(text: &str) -> Result<Component, String> {

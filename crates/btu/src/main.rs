@@ -1,5 +1,6 @@
 //! `btu`: what an application gets from a machine and its network while the machine also works.
 
+mod archive;
 mod cli;
 mod compare;
 mod exit;
@@ -48,6 +49,10 @@ fn main() -> ExitCode {
         cli::Command::Report(report) => report::run(&report, &arguments.common),
         cli::Command::Rank(rank) => rank::run(&rank, &arguments.common),
         cli::Command::Machine(machine) => machine::run(&machine, &arguments.common),
+        cli::Command::Tag(tag) => archive::tag(&tag, &arguments.common),
+        cli::Command::Rm(remove) => archive::remove(&remove, &arguments.common),
+        cli::Command::Export(export) => archive::export(&export, &arguments.common),
+        cli::Command::Import(import) => archive::import(&import, &arguments.common),
         cli::Command::History(history) => history::run(&history, &arguments.common),
         cli::Command::Completions { shell } => papers::completions(shell),
         cli::Command::Man { directory } => papers::man(&directory),

@@ -91,7 +91,7 @@ fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock>
         profile: &plan.profile.name,
         network: &plan.network.to_string(),
         label: rate.label.as_deref(),
-        tags: &[],
+        tags: &rate.tag,
         created: &wall_clock(),
         seed: plan.seed,
         btu_version: env!("CARGO_PKG_VERSION"),

@@ -12,9 +12,15 @@ use crate::terminal::{print, print_json, text_options};
 use crate::{pipe, preflight};
 
 /// Lists the stored runs.
-pub(crate) fn list(_: &Runs, common: &Common) -> anyhow::Result<()> {
+pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
-    let runs = store.runs()?;
+    let mut runs = store.runs()?;
+    if let Some(tag) = &list.tag {
+        runs.retain(|run| run.tags.contains(tag));
+        if runs.is_empty() && !common.json {
+            return print(&format!("No run has the tag `{tag}`; `btu tag RUN {tag}` gives it to one."));
+        }
+    }
     if common.json {
         return print_json(&runs);
     }
@@ -77,6 +83,13 @@ fn cell_line(cell: &CellRecord) -> String {
     std::iter::once(line).chain(faults).collect::<Vec<_>>().join("\n")
 }
 
+/// The user's own words for a run: its label, and each tag with a mark.
+fn label(run: &RunSummary) -> Option<String> {
+    let tags = run.tags.iter().map(|tag| format!("#{tag}"));
+    let words: Vec<String> = run.label.iter().cloned().chain(tags).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
 fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
     let is_rated = run.suite != pipe::SUITE;
     let rating = if is_rated { Stored::read(store, run.id)?.verdict.rating } else { None };
@@ -86,7 +99,7 @@ fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
         state: run.state.to_string(),
         profile: run.profile.clone(),
         network: run.network.clone(),
-        label: run.label.clone(),
+        label: label(run),
         valid_cells: u64::from(run.valid_cells),
         cells: u64::from(run.cells),
         rating_bits_per_second: rating.map(|rating| rating.btu_bits_per_second.value),

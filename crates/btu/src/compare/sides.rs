@@ -8,14 +8,12 @@ use btu_store::{Moment, RunId, RunRow, State, Store};
 use btu_suite::compare::{Group, PlanDifference, Run, asks_the_same, plan_differences};
 use btu_suite::plan::Plan;
 
+use crate::archive::TAG;
 use crate::cli::Compare;
 use crate::exit::Refusal;
 
 /// The suite whose runs can be compared.
 pub(super) const SUITE: &str = "btu";
-
-/// Marks a side that is all runs with a tag.
-const TAG: &str = "tag:";
 
 /// A run without its cells.
 #[derive(Debug)]

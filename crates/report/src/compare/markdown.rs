@@ -16,7 +16,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
 
 fn one(comparison: &Comparison, beside: &Beside) -> Vec<String> {
     let (base, other) = (safe(&comparison.base.name), safe(&beside.side.name));
-    let mut lines = vec![format!("## {other} beside {base}: {}", safe(&words::headline(beside, &base))), String::new()];
+    let mut lines = vec![format!("## {other} beside {base}: {}", safe(&words::headline(beside))), String::new()];
     if let Some(overall) = &beside.overall {
         let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
         lines.push(format!("**{}**{interval}, {}", words::change(overall.ratio.value), words::over(overall)));

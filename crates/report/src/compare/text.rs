@@ -6,7 +6,7 @@ use super::words;
 use crate::head::TextOptions;
 use crate::number::count;
 use crate::paint::Paint;
-use crate::sheet::{Sheet, page, section, wrap};
+use crate::sheet::{Sheet, columns, page, section, wrap};
 
 /// Up to so many cells are all shown.
 const FEW: usize = 20;
@@ -34,17 +34,22 @@ pub fn comparison_text(comparison: &Comparison, all: bool, options: &TextOptions
 
 fn headline(comparison: &Comparison, beside: &Beside, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let said = words::headline(beside, &comparison.base.name);
+    let [base, side] = [&comparison.base.name, &beside.side.name].map(|name| cut(name, MOST_OF_A_HEADLINE));
+    let said = words::headline(beside);
     let finding = beside.overall.as_ref().map(|overall| overall.finding);
     let said = match finding {
         Some(Finding::Faster | Finding::NoDifferenceSeen) => paint.strong(&said),
         _ => paint.doubt(&said),
     };
-    let first = format!("{}  {said}", paint.title(&format!("{} beside {}", beside.side.name, comparison.base.name)));
+    let sides = format!("{side} beside {base}");
+    let first = format!("{}  {said}", paint.title(&sides));
     let Some(overall) = &beside.overall else { return vec![first] };
     let ratio = words::change(overall.ratio.value);
+    let first = format!("{first}, {}", paint.title(&ratio));
     let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!("  (95 %: {ends})"));
-    let mut lines = vec![format!("{first}, {}{interval}", paint.title(&ratio))];
+    let taken =
+        [&sides, &words::headline(beside), &ratio, &interval].map(|text| columns(text)).iter().sum::<usize>() + 4;
+    let mut lines = if taken <= options.columns() { vec![format!("{first}{interval}")] } else { vec![first, interval] };
     let further = [Some(words::over(overall)), Some(words::basis(overall, comparison, beside)), words::advice(overall)];
     for text in further.into_iter().flatten() {
         lines.extend(indented(&text, options).iter().map(|line| paint.quiet(line)));
@@ -74,31 +79,37 @@ fn cells(comparison: &Comparison, beside: &Beside, all: bool, options: &TextOpti
     let differs = |cell: &&CellBeside| matches!(cell.finding, Finding::Faster | Finding::Slower);
     let show_all = all || beside.cells.len() <= FEW;
     let shown: Vec<&CellBeside> = beside.cells.iter().filter(|cell| show_all || differs(cell)).collect();
-    let mut note = words::tally(&beside.cells);
+    let mut note = format!("{}; {}", words::tally(&beside.cells), words::units(&beside.cells));
     if !show_all {
         note += "; --all shows every cell";
     }
-    let lines = if shown.is_empty() { Vec::new() } else { table(comparison, beside, &shown) };
+    let lines = if shown.is_empty() { Vec::new() } else { table(comparison, beside, &shown, options) };
     section(&count(beside.cells.len(), "cell"), &note, lines, options)
 }
 
-fn table(comparison: &Comparison, beside: &Beside, cells: &[&CellBeside]) -> Vec<String> {
-    let head = ["", "", &short(&comparison.base.name), &short(&beside.side.name), "change", "95 %", ""];
-    // The finding is a word among numbers: it stands at the right edge, where it lines up with itself.
-    let mut sheet = Sheet::new(head.iter().map(|&word| word.to_owned()).collect(), 2);
+/// Without intervals where there is no room for them.
+fn table(comparison: &Comparison, beside: &Beside, cells: &[&CellBeside], options: &TextOptions) -> Vec<String> {
+    let wide = options.is_wide();
+    let interval = |text: &str| wide.then(|| text.to_owned());
+    let [base, other] = [&comparison.base.name, &beside.side.name].map(|name| cut(name, MOST_OF_A_HEAD));
+    let head = [String::new(), base, other, "change".to_owned()].into_iter().chain(interval("95 %"));
+    let mut sheet = Sheet::new(head.chain([String::new()]).collect(), 1);
     for cell in cells {
         let [base, other] = words::speeds(cell);
-        let interval = words::ends(&cell.ratio).unwrap_or_default();
-        let name = cell.row.to_string();
-        let words = [name, words::unit(cell).to_owned(), base, other, words::change(cell.ratio.value), interval];
-        sheet.row(words.into_iter().chain([cell.finding.to_string()]).collect());
+        let ends = interval(&words::ends(&cell.ratio).unwrap_or_default());
+        let words = [cell.row.to_string(), base, other, words::change(cell.ratio.value)];
+        sheet.row(words.into_iter().chain(ends).chain([words::short(cell.finding).to_owned()]).collect());
     }
     sheet.lines()
 }
 
-/// A long list of runs would push the table off the screen.
-fn short(name: &str) -> String {
-    if name.chars().count() <= 12 { name.to_owned() } else { name.chars().take(11).chain(['…']).collect() }
+/// Columns of a side's name over a column, and in a headline.
+const MOST_OF_A_HEAD: usize = 9;
+const MOST_OF_A_HEADLINE: usize = 16;
+
+/// A long list of runs would push everything else off the screen.
+fn cut(name: &str, most: usize) -> String {
+    if columns(name) <= most { name.to_owned() } else { name.chars().take(most - 1).chain(['…']).collect() }
 }
 
 fn left_out(beside: &Beside, options: &TextOptions) -> Vec<String> {

@@ -23,14 +23,26 @@ pub(super) fn ends(ratio: &Estimate) -> Option<String> {
 }
 
 /// `faster`, or the like, of the whole.
-pub(super) fn headline(beside: &Beside, base: &str) -> String {
-    match &beside.overall {
-        None => "nothing to compare: both have no cell in common".to_owned(),
-        Some(overall) => match overall.finding {
-            finding @ (Finding::Faster | Finding::Slower) => format!("{finding} than {base}"),
-            finding => finding.to_string(),
-        },
-    }
+pub(super) fn headline(beside: &Beside) -> String {
+    let nothing = || "nothing to compare: both have no cell in common".to_owned();
+    beside.overall.as_ref().map_or_else(nothing, |overall| overall.finding.to_string())
+}
+
+/// The finding where there is little room.
+pub(super) fn short(finding: Finding) -> &'static str {
+    if finding == Finding::NoDifferenceSeen { "no difference" } else { finding.name() }
+}
+
+/// The units that occur among the cells.
+pub(super) fn units(cells: &[CellBeside]) -> String {
+    let occurs = |unit| cells.iter().any(|cell| cell.unit == unit);
+    let all = [
+        (Unit::Bits, "Mb/s"),
+        (Unit::Requests, "INTERACTIVE in requests/s"),
+        (Unit::Work, "host activities in work/s"),
+    ];
+    let found = all.into_iter().filter(|(unit, _)| occurs(*unit)).map(|(_, name)| name);
+    found.collect::<Vec<_>>().join(", ")
 }
 
 /// `BTU rating 123 -> 117 Mb/s, 90 rows`.

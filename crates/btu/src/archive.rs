@@ -1,0 +1,173 @@
+//! `btu tag`, `btu rm`, `btu export`, `btu import`: keeping runs, and carrying them about.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write, stderr, stdin};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use btu_store::{ArchiveError, RunId, Store, StoreError};
+use serde::Serialize;
+
+use crate::cli::{Common, Export, Import, Remove, Tag};
+use crate::exit::Refusal;
+use crate::preflight;
+use crate::terminal::{print, print_json};
+
+/// Marks all runs with a tag.
+pub(crate) const TAG: &str = "tag:";
+
+/// Gives tags to a run, or takes them.
+pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
+    let store = preflight::store(common)?;
+    let run = store.find(&tag.run)?;
+    for word in &tag.tags {
+        let done = if tag.remove { store.untag(run, word) } else { store.tag(run, word) };
+        done.map_err(|error| match error {
+            StoreError::BadTag { .. } => Refusal::Usage(error.to_string()).into(),
+            other => anyhow::Error::from(other),
+        })?;
+    }
+    let tags = store.run(&run.to_string())?.summary.tags;
+    if common.json {
+        return print_json(&serde_json::json!({"run": run, "tags": tags}));
+    }
+    let shown = if tags.is_empty() { "no tags".to_owned() } else { tags.join(", ") };
+    print(&format!("{run}: {shown}"))
+}
+
+/// Deletes runs.
+pub(crate) fn remove(remove: &Remove, common: &Common) -> anyhow::Result<()> {
+    let store = preflight::store(common)?;
+    let runs = named(&store, &remove.runs)?;
+    // All are locked before the first is gone, so that one that is being written stops nothing half way.
+    let locks = runs.iter().map(|run| store.lock(*run)).collect::<Result<Vec<_>, _>>()?;
+    if !remove.yes && !confirmed(&store, &runs)? {
+        bail!("nothing was deleted");
+    }
+    for lock in locks {
+        store.delete(lock)?;
+    }
+    if common.json {
+        return print_json(&serde_json::json!({"deleted": runs}));
+    }
+    print(&format!("deleted {}", list(&runs)))
+}
+
+/// Asks on a terminal; elsewhere nobody can answer.
+fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
+    if !stdin().is_terminal() || !stderr().is_terminal() {
+        let problem = format!("deleting {} needs a terminal to ask on, or --yes", list(runs));
+        return Err(Refusal::Usage(problem).into());
+    }
+    for run in runs {
+        let run = store.run(&run.to_string())?.summary;
+        let label = run.label.map_or_else(String::new, |label| format!(", {label}"));
+        eprintln!("{}  {}  {} on {}, {} cells{label}", run.id, run.created, run.profile, run.network, run.cells);
+    }
+    eprint!("Delete with all raw data? [y/N] ");
+    stderr().flush()?;
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).context("reading the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Writes runs to a file.
+pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
+    let store = preflight::store(common)?;
+    let runs = named(&store, &export.runs)?;
+    let path = &export.output;
+    let size = write(&store, &runs, path)?;
+    if common.json {
+        return print_json(&serde_json::json!({"exported": runs, "file": path, "bytes": size}));
+    }
+    print(&format!("exported {} to {}, {}", list(&runs), path.display(), btu_units::Bytes::new(size)))
+}
+
+/// Writes beside the file and moves it into its place when it is whole; says how large it is.
+fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
+    if path.exists() {
+        let problem = format!("{} is there already; name another file", path.display());
+        return Err(Refusal::Usage(problem).into());
+    }
+    let part = path.with_added_extension("part");
+    let written = write_part(store, runs, &part).and_then(|size| {
+        std::fs::rename(&part, path)?;
+        Ok(size)
+    });
+    if written.is_err() {
+        // What is left of it says nothing; if it cannot be removed, the first error is the one to know.
+        let _ = std::fs::remove_file(&part);
+    }
+    written.with_context(|| format!("writing {}", path.display()))
+}
+
+fn write_part(store: &Store, runs: &[RunId], part: &Path) -> anyhow::Result<u64> {
+    let file = store.export(runs, BufWriter::new(File::create(part)?))?;
+    let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+/// What `--json` prints of an imported run.
+#[derive(Serialize)]
+struct Line<'a> {
+    run: RunId,
+    uuid: &'a str,
+    new: bool,
+}
+
+/// Stores the runs of a file.
+pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
+    let path = &import.file;
+    let file = File::open(path).map_err(|error| Refusal::Usage(format!("reading {}: {error}", path.display())))?;
+    let mut store = preflight::store(common)?;
+    let imported = store.import(file).map_err(|error| explain(path, error))?;
+    if common.json {
+        let lines: Vec<Line> =
+            imported.iter().map(|run| Line { run: run.run, uuid: &run.uuid, new: run.new }).collect();
+        return print_json(&lines);
+    }
+    let line = |run: &btu_store::Imported| {
+        if run.new { format!("{}  imported", run.run) } else { format!("{}  was here already", run.run) }
+    };
+    print(&imported.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// A bad file is the user's to mend, a full disk the machine's.
+fn explain(path: &Path, error: ArchiveError) -> anyhow::Error {
+    let said = format!("{}: {error}", path.display());
+    match error {
+        ArchiveError::Store(StoreError::Full { path }) => {
+            anyhow::anyhow!(
+                "no space left for `{}`; nothing was imported: free some space and try again",
+                path.display()
+            )
+        }
+        ArchiveError::Io(_) | ArchiveError::Store(_) => anyhow::anyhow!("{said}; nothing was imported"),
+        _ => Refusal::Usage(format!("{said}; nothing was imported")).into(),
+    }
+}
+
+/// The runs that were named, each once, in order.
+fn named(store: &Store, names: &[String]) -> anyhow::Result<Vec<RunId>> {
+    let mut runs = Vec::new();
+    for name in names {
+        match name.strip_prefix(TAG) {
+            Some(tag) => {
+                let tagged = store.tagged(tag)?;
+                if tagged.is_empty() {
+                    return Err(Refusal::Usage(format!("no run has the tag `{tag}`")).into());
+                }
+                runs.extend(tagged);
+            }
+            None => runs.push(store.find(name)?),
+        }
+    }
+    runs.sort_unstable();
+    runs.dedup();
+    Ok(runs)
+}
+
+fn list(runs: &[RunId]) -> String {
+    runs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

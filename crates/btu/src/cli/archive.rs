@@ -1,0 +1,78 @@
+//! `btu tag`, `btu rm`, `btu export`, `btu import`: what may be written after them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(crate) const TAG_EXAMPLES: &str = "\
+Examples:
+  btu tag r4 nightly kernel-6.18     two words to find it by
+  btu tag r4 nightly --remove
+  btu runs --tag nightly
+  btu compare --baseline nightly latest";
+
+pub(crate) const RM_EXAMPLES: &str = "\
+Examples:
+  btu rm r4 r5
+  btu rm r4 --yes     without asking, for scripts
+
+The place of deleted runs is used again by later ones; the file does not become smaller.";
+
+pub(crate) const EXPORT_EXAMPLES: &str = "\
+Examples:
+  btu export r4 r5 -o runs.btu
+  btu export tag:nightly -o nightly.btu
+  btu import nightly.btu     on another machine
+
+The file is JSON lines, compressed by gzip: `zcat FILE | head -2` shows what it is.";
+
+pub(crate) const IMPORT_EXAMPLES: &str = "\
+Examples:
+  btu import nightly.btu
+  btu import nightly.btu --json
+
+All runs of the file are stored, or none. Runs that are here already, by their uuid, stay as they are.";
+
+/// `btu tag`.
+#[derive(Debug, Args)]
+pub(crate) struct Tag {
+    /// Which run: r12, latest, or the beginning of its uuid
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Words without blanks or commas
+    #[arg(value_name = "TAG", required = true)]
+    pub(crate) tags: Vec<String>,
+    /// Take them away instead
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+/// `btu rm`.
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+/// `btu export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
+    /// A file that is not there yet
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// `btu import`.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// What `btu export` wrote
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
