@@ -1,0 +1,103 @@
+//! What a comparison looks like, word for word.
+
+use btu_report::{TextOptions, comparison_markdown, comparison_text};
+use btu_stats::Level;
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::compare::{Aspect, Comparison, Group, Matter, PlanDifference, Question, Reading, Run, compare};
+use btu_units::Bytes;
+
+const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
+
+fn rows() -> Vec<Row> {
+    let network = |component, load| Row::Network { component, message: Bytes::new(65536), load };
+    let mut rows = vec![network(Component::Send, Load::Idle), network(Component::Send, Load::Cpu)];
+    rows.push(network(Component::SendRecv, Load::Cpu));
+    rows.push(Row::Network { component: Component::InteractiveTcp, message: Bytes::new(100), load: Load::Idle });
+    rows.push(Row::Host { load: Load::Cpu });
+    rows
+}
+
+/// A run whose speeds are `factor` times 100 Mb/s, 20,000 requests/s, 3000 rounds/s, with some tenths of a per cent between
+/// blocks.
+fn run(name: &str, factor: f64, rows: &[Row]) -> Run {
+    let base = |row: &Row| match row {
+        Row::Host { .. } => 3000.0,
+        Row::Network { component: Component::InteractiveTcp, .. } => 20_000.0,
+        Row::Network { component: Component::Send, .. } => 1e8,
+        Row::Network { .. } => 1.5e8 * factor * factor,
+    };
+    let reading = |block: u32, row: &Row| {
+        let noise = 1.0 + 1e-3 * f64::from((block * 3) % 5);
+        Reading { row: *row, block, per_second: base(row) * factor * noise }
+    };
+    let readings = (0..3).flat_map(|block| rows.iter().map(move |row| reading(block, row))).collect();
+    Run { name: name.to_owned(), readings }
+}
+
+fn group(name: &str, runs: Vec<Run>) -> Group {
+    Group { name: name.to_owned(), network: "veth".to_owned(), runs }
+}
+
+fn single(name: &str, factor: f64) -> Group {
+    group(name, vec![run(name, factor, &rows())])
+}
+
+fn comparison(base: &Group, others: &[Group], history: &[Group]) -> Comparison {
+    compare(&Question { base, others, history, level: Level::P95, matter: Matter::DEFAULT })
+}
+
+#[test]
+fn single_runs() {
+    let mut found = comparison(&single("r1", 1.0), &[single("r2", 0.93)], &[]);
+    let difference = PlanDifference { aspect: Aspect::Network, base: "veth".to_owned(), other: "10 Mb/s".to_owned() };
+    found.others[0].plan_differences.push(difference);
+    found.others[0].environment_differences =
+        (1..=12).map(|n| format!("kernel.setting_{n}: `on` in r1, absent in r2")).collect();
+    insta::assert_snapshot!(comparison_text(&found, false, &WIDE));
+    insta::assert_snapshot!("markdown", comparison_markdown(&found));
+}
+
+#[test]
+fn groups_and_earlier_runs() {
+    let several = |name: &str, factors: [f64; 3]| {
+        let runs = factors.iter().zip(1..).map(|(factor, n)| run(&format!("{name}{n}"), *factor, &rows()));
+        group(&format!("tag:{name}"), runs.collect())
+    };
+    let base = several("old", [1.0, 1.02, 0.98]);
+    let few = group("r9", vec![run("r9", 1.001, &rows()[1..])]);
+    let found = comparison(&base, &[several("new", [1.10, 1.12, 1.13]), few], &[]);
+    insta::assert_snapshot!(comparison_text(&found, false, &TextOptions { colour: false, width: 80 }));
+    let found = comparison(&single("r1", 1.0), &[single("r2", 1.001)], &[base]);
+    insta::assert_snapshot!("earlier_runs", comparison_text(&found, false, &WIDE));
+}
+
+#[test]
+fn nothing_in_common_and_nothing_repeated() {
+    let lone = |name: &str, range: std::ops::Range<usize>| {
+        let mut run = run(name, 1.0, &rows()[range]);
+        run.readings.retain(|reading| reading.block == 0);
+        group(name, vec![run])
+    };
+    let found = comparison(&lone("r1", 0..2), &[lone("r2", 2..5), lone("r3", 0..1)], &[]);
+    insta::assert_snapshot!(comparison_text(&found, true, &WIDE));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let names: Vec<Run> = (1..=30).map(|n| run(&format!("r{n}"), 1.0 + f64::from(n) * 1e-3, &rows())).collect();
+    let long = group(&names.iter().map(|run| run.name.clone()).collect::<Vec<_>>().join(","), names);
+    let found = comparison(&single("r99", 1.0), &[single("r2", 0.5)], &[long]);
+    for width in [80, 100, 200] {
+        for line in comparison_text(&found, true, &TextOptions { colour: false, width }).lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn names_cannot_break_the_page() {
+    let mut base = single("r1", 1.0);
+    base.name = "a|b <script> *x*\n".to_owned();
+    let text = comparison_markdown(&comparison(&base, &[single("r2", 1.0)], &[]));
+    assert!(text.contains(r"a\|b \<script\> \*x\*") && !text.contains("<script"), "{text}");
+}
