@@ -99,5 +99,5 @@ fn names_cannot_break_the_page() {
     let mut base = single("r1", 1.0);
     base.name = "a|b <script> *x*\n".to_owned();
     let text = comparison_markdown(&comparison(&base, &[single("r2", 1.0)], &[]));
-    assert!(text.contains(r"a\|b \<script\> \*x\*") && !text.contains("<script"), "{text}");
+    assert!(text.contains(r"a\|b \<script\> \*x\*") && !text.replace(r"\<", "").contains('<'), "{text}");
 }
