@@ -5,19 +5,23 @@ mod sides;
 
 use std::process::ExitCode;
 
-use btu_report::{comparison_markdown, comparison_text};
+use btu_report::html::html;
+use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
 use btu_stats::Level;
 use btu_suite::compare::{Comparison, Gate, Group, Question, compare};
 use serde::Serialize;
 
 use crate::cli::{Common, Compare, CompareFormat};
 use crate::exit::SLOWER;
-use crate::preflight;
-use crate::terminal::{print, print_json, text_options};
+use crate::terminal::{print, text_options};
+use crate::{files, preflight};
 use sides::Chosen;
 
 /// The level of every interval.
 const LEVEL: Level = Level::P95;
+
+/// The file of `--format html`.
+const PAGE: &str = "btu-compare.html";
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -58,12 +62,20 @@ fn gates(comparison: &Comparison, slower: f64) -> Vec<Gate> {
 }
 
 fn show(comparison: &Comparison, gates: Option<Vec<Gate>>, arguments: &Compare, common: &Common) -> anyhow::Result<()> {
-    match arguments.format {
-        CompareFormat::Json => print_json(&Document { comparison, gates }),
-        _ if common.json => print_json(&Document { comparison, gates }),
-        CompareFormat::Text => print(&comparison_text(comparison, arguments.all, &text_options())),
-        CompareFormat::Markdown => print(&comparison_markdown(comparison)),
-    }
+    // `--json` holds for every command, and means that format here.
+    let format = if common.json { CompareFormat::Json } else { arguments.format };
+    let output = arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
+    let to = output.filter(|path| path.as_os_str() != "-");
+    let options = if to.is_some() { TextOptions { colour: false, width: 100 } } else { text_options() };
+    let text = match format {
+        CompareFormat::Json => serde_json::to_string_pretty(&Document { comparison, gates })? + "\n",
+        CompareFormat::Text => comparison_text(comparison, arguments.all, &options),
+        CompareFormat::Markdown => comparison_markdown(comparison),
+        CompareFormat::Html => html(&comparison_page(comparison)),
+    };
+    let Some(path) = to else { return print(&text) };
+    files::save(&path, text.as_bytes())?;
+    print(&format!("The comparison is in {}\n", path.display()))
 }
 
 /// The exit code, and a word where scripts would otherwise take silence for consent.

@@ -25,7 +25,7 @@ mod text;
 mod xlsx;
 mod xlsx_page;
 
-pub use compare::{comparison_markdown, comparison_text};
+pub use compare::{comparison_markdown, comparison_page, comparison_text};
 pub use csv::csv;
 pub use head::{RunHead, TextOptions};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};

@@ -1,6 +1,7 @@
 //! What a comparison looks like, word for word.
 
-use btu_report::{TextOptions, comparison_markdown, comparison_text};
+use btu_report::html::{Block, Figure, html};
+use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
 use btu_stats::Level;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::{Aspect, Comparison, Group, Matter, PlanDifference, Question, Reading, Run, compare};
@@ -100,4 +101,29 @@ fn names_cannot_break_the_page() {
     base.name = "a|b <script> *x*\n".to_owned();
     let text = comparison_markdown(&comparison(&base, &[single("r2", 1.0)], &[]));
     assert!(text.contains(r"a\|b \<script\> \*x\*") && !text.replace(r"\<", "").contains('<'), "{text}");
+}
+
+/// Both sides stand on one axis, changes have their intervals, and every cell is in a table; names cannot break the page.
+#[test]
+fn a_page_with_both_on_one_axis() {
+    let mut other = single("r2", 0.93);
+    other.name = "</script><b>r2".to_owned();
+    let page = comparison_page(&comparison(&single("r1", 1.0), &[other], &[]));
+    assert!(page.headline.contains("slower, -13.5 %"), "{}", page.headline);
+    let figures: Vec<&Figure> = page.sections.iter().flat_map(|section| &section.blocks).filter_map(figure).collect();
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert_eq!(names, ["goodput-idle", "goodput-cpu", "further"]);
+    let [speeds, change] = figures[1].panels.as_slice() else { panic!("two panels") };
+    let drawn: Vec<(&str, usize)> = speeds.series.iter().map(|one| (one.name.as_str(), one.points.len())).collect();
+    assert_eq!(drawn, [("r1", 2), ("</script><b>r2", 2)]);
+    assert!(
+        change.series[0].points.iter().all(|point| point.y < -5.0 && point.interval.is_some_and(|ends| ends.1 < 0.0))
+    );
+    assert_eq!(figures.iter().map(|figure| figure.table.rows.len()).sum::<usize>(), rows().len());
+    let text = html(&page);
+    assert!(text.len() < 3_000_000 && !text.contains("<b>r2"), "{} bytes", text.len());
+}
+
+fn figure(block: &Block) -> Option<&Figure> {
+    if let Block::Figure(figure) = block { Some(figure) } else { None }
 }

@@ -1,5 +1,7 @@
 //! `btu compare`: what may be written after it.
 
+use std::path::PathBuf;
+
 use btu_suite::compare::{Aspect, Matter};
 use clap::{Args, ValueEnum};
 
@@ -12,6 +14,7 @@ Examples:
   btu compare --baseline nightly latest     the newest run beside all that have the tag `nightly`
   btu compare tag:old tag:new --all         every cell
   btu compare r4 r9 --across network        a different network is what is compared
+  btu compare r4 r9 --format html           a page with both on one axis: btu-compare.html
   btu compare r4 r9 --fail-if-slower 5%     for scripts: exit code 4 when r9 is slower by 5 % or more
 
 A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or tag:NAME.";
@@ -46,6 +49,9 @@ pub(crate) struct Compare {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+    /// Where to write it, `-` for standard output [default: btu-compare.html here; other formats go to standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// How a comparison is printed.
@@ -57,6 +63,8 @@ pub(crate) enum Format {
     Markdown,
     /// Everything that was worked out
     Json,
+    /// One self-contained page with all sides on one axis
+    Html,
 }
 
 fn matter(text: &str) -> Result<Matter, String> {

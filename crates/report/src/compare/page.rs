@@ -1,0 +1,200 @@
+//! A comparison as a page: all sides on one axis, changes with their intervals below, every cell in a table.
+
+use btu_suite::cell::{Load, Row};
+use btu_suite::compare::{Beside, CellBeside, Comparison, Unit};
+
+use super::words;
+use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+
+const MEGABIT: f64 = 1e6;
+
+/// The whole comparison.
+pub fn comparison_page(comparison: &Comparison) -> Page {
+    let base = &comparison.base.name;
+    let headline = match comparison.others.as_slice() {
+        [one] => said(one),
+        all => format!("{} sides beside {base}", all.len()),
+    };
+    let mut remarks: Vec<String> =
+        if comparison.others.len() > 1 { comparison.others.iter().map(said).collect() } else { Vec::new() };
+    for beside in &comparison.others {
+        let Some(overall) = &beside.overall else { continue };
+        let sentences =
+            [Some(words::over(overall)), Some(words::basis(overall, comparison, beside)), words::advice(overall)];
+        let name = &beside.side.name;
+        remarks.extend(sentences.into_iter().flatten().map(|sentence| format!("{name}: {sentence}")));
+    }
+    let loads = Load::ALL.into_iter().map(|load| by_load(comparison, load));
+    let sections = [overall(comparison)].into_iter().chain(loads).chain([further(comparison), causes(comparison)]);
+    Page {
+        title: format!("btu compare: {base} and {}", names(comparison)),
+        headline,
+        remarks,
+        sections: sections.flatten().collect(),
+        footer: vec![format!("{}.", words::rule(comparison))],
+        ..Page::default()
+    }
+}
+
+fn names(comparison: &Comparison) -> String {
+    comparison.others.iter().map(|beside| beside.side.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// `r9: slower, -5.0 % (-6.9 .. -3.1 %)`.
+fn said(beside: &Beside) -> String {
+    let word = words::headline(beside);
+    let Some(overall) = &beside.overall else { return format!("{}: {word}", beside.side.name) };
+    let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" ({ends})"));
+    format!("{}: {word}, {}{interval}", beside.side.name, words::change(overall.ratio.value))
+}
+
+/// The overall ratios of all sides.
+fn overall(comparison: &Comparison) -> Option<Section> {
+    let head = ["side", "finding", "runs", "base, Mb/s", "side, Mb/s", "change, %"];
+    let mut table = Table::new("Geometric means over the cells that both have", &head, 2);
+    for beside in &comparison.others {
+        let Some(overall) = &beside.overall else { continue };
+        let rates = [overall.base_bits_per_second, overall.other_bits_per_second];
+        let [base, other] = rates.map(|rate| Cell::number(rate.map(|rate| rate / MEGABIT)));
+        let (name, finding) = (Cell::text(&beside.side.name), Cell::text(overall.finding.name()));
+        let runs = Cell::count(beside.side.runs.len() as u64);
+        table.rows.push(vec![name, finding, runs, base, other, change_cell(overall.ratio.value, &overall.ratio)]);
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    Section::of("Over all", "", blocks)
+}
+
+/// Rates of the network activities beside one load, all sides on one axis.
+fn by_load(comparison: &Comparison, load: Load) -> Option<Section> {
+    let fits = |cell: &CellBeside| {
+        cell.unit == Unit::Bits && matches!(cell.row, Row::Network { load: its, .. } if its == load)
+    };
+    let rows = rows(comparison, fits);
+    let short = |row: &Row| match row {
+        Row::Network { component, message, .. } => format!("{component} {}", message.count()),
+        Row::Host { .. } => row.to_string(),
+    };
+    let names: Vec<String> = rows.iter().map(short).collect();
+    let panels = vec![
+        panel("goodput, Mb/s", true, &names, speeds(comparison, &rows)),
+        panel("change, %", false, &names, changes(comparison, &rows)),
+    ];
+    let title = format!("Network activities: {load}");
+    let figure = Figure {
+        name: format!("goodput-{load}"),
+        title: format!("{title}, component and message size in bytes"),
+        panels,
+        layout: Layout::Below,
+        table: table(comparison, &format!("{title}, Mb/s"), &rows, MEGABIT),
+    };
+    Section::of(&title, "", if rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] })
+}
+
+/// Cells that are no rates: requests, and the host activities by themselves.
+fn further(comparison: &Comparison) -> Option<Section> {
+    let rows = rows(comparison, |cell| cell.unit != Unit::Bits);
+    let names: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    let figure = Figure {
+        name: "further".to_owned(),
+        title: "Requests and host activities, change of their speed".to_owned(),
+        panels: vec![panel("change, %", false, &names, changes(comparison, &rows))],
+        layout: Layout::Below,
+        table: table(comparison, "Requests per second, and work per second of host activities", &rows, 1.0),
+    };
+    let blocks = if rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] };
+    Section::of("Requests and host activities", "", blocks)
+}
+
+fn panel(label: &str, logarithmic: bool, names: &[String], series: Vec<Series>) -> Panel {
+    let y = if logarithmic { Axis::logarithmic(label) } else { Axis::linear(label) };
+    Panel { title: String::new(), x: Axis::words("", names.to_vec()), y, series }
+}
+
+/// The rows of any side that fit, each once, in the order of the table of rates.
+fn rows(comparison: &Comparison, fits: impl Fn(&CellBeside) -> bool) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for cell in comparison.others.iter().flat_map(|beside| &beside.cells).filter(|cell| fits(cell)) {
+        if !rows.contains(&cell.row) {
+            rows.push(cell.row);
+        }
+    }
+    rows
+}
+
+fn find(beside: &Beside, row: Row) -> Option<&CellBeside> {
+    beside.cells.iter().find(|cell| cell.row == row)
+}
+
+/// The base's cell, as the first side that shares it has it.
+fn of_base(comparison: &Comparison, row: Row) -> Option<f64> {
+    comparison.others.iter().find_map(|beside| find(beside, row)).map(|cell| cell.base_per_second)
+}
+
+fn speeds(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
+    let series = |place: usize, name: &str, speed: &dyn Fn(Row) -> Option<f64>| {
+        let points =
+            rows.iter().enumerate().filter_map(|(at, row)| Some(Point::new(at as f64, speed(*row)? / MEGABIT)));
+        Series { name: name.to_owned(), role: Role::Member(place), mark: Drawn::Points, points: points.collect() }
+    };
+    let base = series(0, &comparison.base.name, &|row| of_base(comparison, row));
+    let others = comparison.others.iter().zip(1..);
+    let others = others
+        .map(|(beside, place)| series(place, &beside.side.name, &|row| Some(find(beside, row)?.other_per_second)));
+    std::iter::once(base).chain(others).collect()
+}
+
+fn changes(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
+    let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let series = |(beside, place): (&Beside, usize)| {
+        let point = |(at, row): (usize, &Row)| {
+            let ratio = find(beside, *row)?.ratio;
+            let interval = ratio.interval.map(|ends| (per_cent(ends.low), per_cent(ends.high)));
+            Some(Point { x: at as f64, y: per_cent(ratio.value), interval })
+        };
+        let points = rows.iter().enumerate().filter_map(point).collect();
+        Series { name: beside.side.name.clone(), role: Role::Member(place), mark: Drawn::Points, points }
+    };
+    comparison.others.iter().zip(1..).map(series).collect()
+}
+
+fn change_cell(value: f64, ratio: &btu_stats::Estimate) -> Cell {
+    let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let interval = ratio.interval.map(|ends| (per_cent(ends.low), per_cent(ends.high)));
+    Cell::Number { value: per_cent(value), shown: format!("{:+.1}", per_cent(value)), interval }
+}
+
+/// Every cell: base, side, change with interval, finding.
+fn table(comparison: &Comparison, caption: &str, rows: &[Row], scale: f64) -> Table {
+    let mut table = Table::new(caption, &["cell", "side", "finding", "base", "this", "change, %", "p, Holm"], 3);
+    for row in rows {
+        for beside in &comparison.others {
+            let Some(cell) = find(beside, *row) else { continue };
+            let labels = [row.to_string(), beside.side.name.clone(), cell.finding.name().to_owned()].map(Cell::Text);
+            let speeds = [cell.base_per_second, cell.other_per_second].map(|speed| Cell::number(Some(speed / scale)));
+            let p = cell.adjusted_p.map_or(Cell::Nothing, |p| Cell::Number {
+                value: p,
+                shown: format!("{p:.3}"),
+                interval: None,
+            });
+            let change = change_cell(cell.ratio.value, &cell.ratio);
+            table.rows.push(labels.into_iter().chain(speeds).chain([change, p]).collect());
+        }
+    }
+    table
+}
+
+/// What was asked differently, what was different by itself, and what was left out.
+fn causes(comparison: &Comparison) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for beside in &comparison.others {
+        let plans = beside.plan_differences.iter().map(ToString::to_string);
+        let all = plans.chain(beside.environment_differences.iter().cloned());
+        blocks.extend(all.map(|text| Block::Text(format!("{}: {text}", beside.side.name))));
+        if !beside.left_out.is_empty() {
+            let rows = beside.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            let why = "left out, since not every run has them or was asked the same";
+            blocks.push(Block::Text(format!("{}: {why}: {rows}", beside.side.name)));
+        }
+    }
+    Section::of("What could explain a difference", "", blocks)
+}
