@@ -1,5 +1,8 @@
 //! Pictures as data: panels with series, and the table that says the same.
 
+/// A point; in a panel whose y axis has words, its interval is of x.
+pub use btu_chart::Point;
+
 use super::page::Table;
 
 /// A picture with its table.
@@ -102,24 +105,6 @@ pub enum Mark {
     Points,
     /// Upright bars, those of different series on top of each other.
     Stack,
-}
-
-/// A point; intervals are of y, or of x where y is a place among words.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// To the right.
-    pub x: f64,
-    /// Upwards.
-    pub y: f64,
-    /// Lower and upper end.
-    pub interval: Option<(f64, f64)>,
-}
-
-impl Point {
-    /// A point without an interval.
-    pub const fn new(x: f64, y: f64) -> Self {
-        Self { x, y, interval: None }
-    }
 }
 
 /// What a series stands for. Colours are chosen by role, so that a load looks the same in every picture.
