@@ -52,26 +52,9 @@ impl Stored {
 
     /// The run in words.
     pub(crate) fn head(&self, store: &Store) -> RunHead {
-        let (row, run) = (&self.row, &self.row.summary);
-        RunHead {
-            id: run.id.to_string(),
-            started: run.created.clone(),
-            network: run.network.clone(),
-            profile: run.profile.clone(),
-            seed: row.seed,
-            machine: self.before().as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
-            database: store.path().display().to_string(),
-            duration: duration(run).unwrap_or_default(),
-            own_cost: row.calibration.as_ref().and_then(own_cost),
-            notes: self.notes(),
-        }
-    }
-
-    /// Warnings that were stored while the run went on, and what could not be read of it.
-    fn notes(&self) -> Vec<String> {
-        let warnings = self.row.events.iter().filter(|event| event.level != Level::Info);
+        let head = head(store, &self.row);
         let unread = (!self.plan_is_known).then(|| UNREAD.to_owned());
-        unread.into_iter().chain(warnings.map(|event| event.text.clone())).collect()
+        RunHead { notes: unread.into_iter().chain(head.notes).collect(), ..head }
     }
 
     /// The machine as it was before the run; `None` where the run ended before it was looked at.
@@ -87,6 +70,24 @@ impl Stored {
             (Some(before), Some(after)) => differences(&before, &after),
             _ => Vec::new(),
         }
+    }
+}
+
+/// A run of any suite in words, with the warnings that were stored while it went on.
+pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
+    let run = &row.summary;
+    let warnings = row.events.iter().filter(|event| event.level != Level::Info);
+    RunHead {
+        id: run.id.to_string(),
+        started: run.created.clone(),
+        network: run.network.clone(),
+        profile: run.profile.clone(),
+        seed: row.seed,
+        machine: before(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
+        database: store.path().display().to_string(),
+        duration: duration(run).unwrap_or_default(),
+        own_cost: row.calibration.as_ref().and_then(own_cost),
+        notes: warnings.map(|event| event.text.clone()).collect(),
     }
 }
 

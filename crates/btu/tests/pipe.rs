@@ -44,7 +44,7 @@ fn transports_of_one_machine_need_no_laboratory() {
         assert_eq!(result["run"]["state"], "complete");
     }
     assert!(btu(&["runs"]).contains("shared memory, local"));
-    assert!(btu(&["show", "r1"]).contains("TCP ping-pong"));
+    assert!(btu(&["show", "r1"]).contains("Signature of TCP, ping-pong"));
     let cells: Value = serde_json::from_str(&btu(&["show", "r1", "--cells", "--json"])).expect("JSON");
     assert_eq!(cells[2]["trials"].as_array().map(Vec::len), Some(2), "every trial is stored");
     let out = directory.path().join("np.out");

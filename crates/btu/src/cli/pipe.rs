@@ -17,6 +17,7 @@ Examples:
   btu pipe --network '10 Mb/s'                         on an emulated Ethernet
   btu pipe --network satellite --from ship --to server on a network file's network
   btu pipe --pattern streaming --json > stream.json
+  btu pipe --network '10 Mb/s' --svg graphs.svg --with netpipe96
 
 Transports: tcp, udp, unix-stream, unix-seqpacket, pipe, shared-memory. Sizes are NetPIPE's sequence between two sizes,
 a list such as 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
@@ -97,9 +98,31 @@ pub(crate) struct Pipe {
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) wanted: Wanted,
+}
+
+/// What is made of the results.
+#[derive(Debug, Args)]
+pub(crate) struct Wanted {
     /// Write the points as `NetPIPE`'s np.out, whose Mbps are 2^20 bits; for one transport
     #[arg(long, value_name = "FILE")]
     pub(crate) np_out: Option<PathBuf>,
+    /// Write the times of all sizes as comma-separated values; for one transport
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Draw the four graphs, all transports in each, to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) png: Option<PathBuf>,
+    /// Draw the points of the 1996 paper beside them
+    #[arg(long, value_name = "STUDY", value_parser = ["netpipe96"])]
+    pub(crate) with: Option<String>,
+    /// Every size in the table, not one of each octave
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// What messages lie in.

@@ -45,8 +45,10 @@ pub(super) struct Stations {
 
 /// Reads the command line.
 pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
-    if pipe.np_out.is_some() && pipe.transport.len() > 1 {
-        return Err(Refusal::Usage("--np-out is a file for one transport: name one".to_owned()).into());
+    for (option, file) in [("--np-out", &pipe.wanted.np_out), ("--csv", &pipe.wanted.csv)] {
+        if file.is_some() && pipe.transport.len() > 1 {
+            return Err(Refusal::Usage(format!("{option} is a file for one transport: name one")).into());
+        }
     }
     let (place, network, stations) = place(pipe)?;
     let seed = match pipe.seed {

@@ -1,16 +1,15 @@
 //! What came of a series, from what is stored of it.
 
-use std::fmt::Write as _;
-use std::path::Path;
-
 use anyhow::Context;
+use btu_report::{NamedSignature, np_out, pipe_csv, pipe_picture, pipe_text};
 use btu_store::{RunId, RunRow, Store};
 use btu_suite::pipe::{PipePlan, PipeVerdict, Point, judge};
 use serde::Serialize;
 
-use crate::cli::{Common, Pipe};
-use crate::preflight;
-use crate::terminal::{print, print_json};
+use crate::cli::{Common, Pictures, Pipe};
+use crate::stored::head;
+use crate::terminal::{print, print_json, text_options};
+use crate::{files, pictures, preflight};
 
 /// The suite's name in the store.
 pub(crate) const SUITE: &str = "pipe";
@@ -22,30 +21,43 @@ struct Document<'a> {
     result: PipeVerdict,
 }
 
-/// Prints the results of these runs.
+/// Prints the results of these runs, and writes what was asked for of them.
 pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let rows = runs.iter().map(|run| store.run(&run.to_string())).collect::<Result<Vec<_>, _>>()?;
+    let documents = rows.iter().map(|row| document(&store, row)).collect::<anyhow::Result<Vec<_>>>()?;
+    files_of(&documents, pipe)?;
     if common.json {
-        let documents = rows.iter().map(|row| document(&store, row)).collect::<anyhow::Result<Vec<_>>>()?;
         return match &documents[..] {
             [one] => print_json(one),
             several => print_json(several),
         };
     }
-    for row in &rows {
-        stored(&store, row, common)?;
+    documents.iter().try_for_each(|document| print(&text(&store, document, pipe.wanted.all)))
+}
+
+/// The files that were asked for; those for one transport are refused for several before anything is measured.
+fn files_of(documents: &[Document<'_>], pipe: &Pipe) -> anyhow::Result<()> {
+    if let [one] = documents {
+        for (path, text) in [(&pipe.wanted.np_out, np_out as fn(&PipeVerdict) -> String), (&pipe.wanted.csv, pipe_csv)]
+        {
+            path.as_ref().map(|path| files::save(path, text(&one.result).as_bytes())).transpose()?;
+        }
     }
-    match (&pipe.np_out, &rows[..]) {
-        (Some(path), [row]) => write_np_out(path, &read(&store, row)?),
-        _ => Ok(()),
-    }
+    let names: Vec<String> = documents.iter().map(|one| one.result.kind.label().to_owned()).collect();
+    let runs: Vec<NamedSignature> =
+        documents.iter().zip(&names).map(|(one, name)| NamedSignature { name, verdict: &one.result }).collect();
+    let pictures = Pictures { svg: pipe.wanted.svg.clone(), png: pipe.wanted.png.clone() };
+    let notes = documents
+        .iter()
+        .map(|one| format!("{}: {}, {}", one.run.summary.id, one.run.summary.network, one.run.summary.created));
+    pictures::draw(&pictures, || pipe_picture("Signatures", notes.collect(), &runs, pipe.wanted.with.is_some()))
 }
 
 /// Prints what a stored run amounts to.
 pub(crate) fn stored(store: &Store, row: &RunRow, common: &Common) -> anyhow::Result<()> {
     let document = document(store, row)?;
-    if common.json { print_json(&document) } else { print(&text(row, &document.result)) }
+    if common.json { print_json(&document) } else { print(&text(store, &document, false)) }
 }
 
 /// Prints a stored run's points with all their trials.
@@ -75,35 +87,6 @@ fn plan(row: &RunRow) -> anyhow::Result<PipePlan> {
     serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {}", row.summary.id))
 }
 
-fn text(row: &RunRow, verdict: &PipeVerdict) -> String {
-    let run = &row.summary;
-    let mut text =
-        format!("Run {}: {} {} ({}), {}\n\n", run.id, verdict.kind.label(), verdict.pattern, run.network, run.state);
-    let _ = writeln!(text, "{:>10} {:>12} {:>12} {:>14}", "bytes", "median us", "least us", "Mb/s");
-    for size in &verdict.sizes {
-        let (median, rate) = (size.one_way.median_seconds.value * 1e6, size.throughput_bits_per_second.value / 1e6);
-        let least = size.one_way.least_seconds * 1e6;
-        let _ = writeln!(text, "{:>10} {median:>12.2} {least:>12.2} {rate:>14.3}", size.size.count());
-    }
-    if let Some(latency) = &verdict.latency {
-        let _ =
-            writeln!(text, "\nLatency {:.2} us up to {} B", latency.median_seconds.value * 1e6, latency.up_to.count());
-    }
-    if let Some(maximum) = &verdict.maximum {
-        let _ = writeln!(text, "Maximum {:.2} Mb/s at {}", maximum.bits_per_second.value / 1e6, maximum.size);
-    }
-    for warning in &verdict.warnings {
-        let _ = writeln!(text, "Doubt: {} {}", warning.seen, warning.advice);
-    }
-    text
-}
-
-/// Three columns, as `NetPIPE` 3 writes them: bytes, Mbps of 2^20 bits, seconds.
-fn write_np_out(path: &Path, verdict: &PipeVerdict) -> anyhow::Result<()> {
-    let lines = verdict.sizes.iter().fold(String::new(), |mut text, size| {
-        let (bits, seconds) = (size.throughput_bits_per_second.value, size.one_way.least_seconds);
-        let _ = writeln!(text, "{:8} {:.6} {:.8}", size.size.count(), bits / f64::from(1 << 20), seconds);
-        text
-    });
-    std::fs::write(path, lines).with_context(|| format!("writing {}", path.display()))
+fn text(store: &Store, document: &Document<'_>, all: bool) -> String {
+    pipe_text(&document.result, &head(store, document.run), all, &text_options())
 }

@@ -157,7 +157,8 @@ fn what_contradicts_itself_is_refused_with_its_line() {
     let (file, _) = two_runs();
     let whole = lines(&file);
     let body = &whole[..whole.len() - 1];
-    assert_eq!(sealed(body), file, "the test makes archives as the program does");
+    // Compared unpacked: how a stream is cut into blocks depends on how it was written, and on the compressor.
+    assert_eq!(lines(&sealed(body)), whole, "the test makes archives as the program does");
     let changed = |line: usize, from: &str, to: &str| {
         let mut lines = body.to_vec();
         assert!(lines[line].contains(from), "{}", lines[line]);
