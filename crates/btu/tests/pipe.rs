@@ -82,7 +82,7 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
 /// only ever makes them longer, and leaves as many alone.
 #[test]
 fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     laboratory.json(&[
         "pipe",
         "--network",
