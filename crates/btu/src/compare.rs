@@ -6,14 +6,14 @@ mod sides;
 use std::process::ExitCode;
 
 use btu_report::html::html;
-use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
+use btu_report::{comparison_markdown, comparison_page, comparison_text};
 use btu_stats::Level;
 use btu_suite::compare::{Comparison, Gate, Group, Question, compare};
 use serde::Serialize;
 
 use crate::cli::{Common, Compare, CompareFormat};
 use crate::exit::SLOWER;
-use crate::terminal::{print, text_options};
+use crate::terminal::{file_options, print, text_options};
 use crate::{files, preflight};
 use sides::Chosen;
 
@@ -66,7 +66,7 @@ fn show(comparison: &Comparison, gates: Option<Vec<Gate>>, arguments: &Compare, 
     let format = if common.json { CompareFormat::Json } else { arguments.format };
     let output = arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
     let to = output.filter(|path| path.as_os_str() != "-");
-    let options = if to.is_some() { TextOptions { colour: false, width: 100 } } else { text_options() };
+    let options = if to.is_some() { file_options() } else { text_options() };
     let text = match format {
         CompareFormat::Json => serde_json::to_string_pretty(&Document { comparison, gates })? + "\n",
         CompareFormat::Text => comparison_text(comparison, arguments.all, &options),

@@ -13,7 +13,7 @@ use btu_medium::sim::{Doubt, Outcome, Settings, idealise};
 use btu_model::predict::predict;
 use btu_network::Drawing;
 use btu_report::{
-    Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, TextOptions, check_csv, check_picture, check_text,
+    Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, check_csv, check_picture, check_text,
 };
 
 use measured::Method;
@@ -156,7 +156,7 @@ fn print(check: &ModelCheck, common: &Common) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut out, check)?;
         return Ok(writeln!(out)?);
     }
-    let options = TextOptions { colour: terminal::colour(), width: terminal::columns() };
+    let options = terminal::text_options();
     Ok(out.write_all(check_text(check, &options).as_bytes())?)
 }
 

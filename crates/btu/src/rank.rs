@@ -12,11 +12,9 @@ use btu_suite::record::CellRecord;
 use crate::cli::{Common, Rank};
 use crate::machine::{self, Cards};
 use crate::preflight;
+use crate::rate::SUITE;
 use crate::stored::Stored;
 use crate::terminal::{print, print_json, text_options};
-
-/// The suite whose runs have a rating.
-const SUITE: &str = "btu";
 
 /// Prints the ranking.
 pub(crate) fn run(asked: &Rank, common: &Common) -> anyhow::Result<()> {

@@ -13,6 +13,9 @@ use crate::exit::Refusal;
 use crate::progress::Bar;
 use crate::{preflight, runs};
 
+/// The suite's name in the store: its runs have a rating, and can be compared.
+pub(crate) const SUITE: &str = "btu";
+
 /// Runs the benchmark.
 pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     preflight::sizes(rate)?;
@@ -87,7 +90,7 @@ fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock>
     let document = serde_json::to_value(plan)?;
     let rows = plan.rows().len() as u32;
     Ok(store.create_run(&NewRun {
-        suite: "btu",
+        suite: SUITE,
         profile: &plan.profile.name,
         network: &plan.network.to_string(),
         label: rate.label.as_deref(),

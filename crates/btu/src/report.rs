@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 use anyhow::Context as _;
 use btu_control::environment::settings;
 use btu_report::html::{Page, html};
-use btu_report::{Origin, RunReport, TextOptions, csv, markdown, page_workbook, rate_text, run_page, svg};
+use btu_report::{Origin, RunReport, csv, markdown, page_workbook, rate_text, run_page, svg};
 use btu_store::{State, Store};
 use btu_suite::history::Study;
 
 use crate::cli::{Common, Format, Report};
 use crate::exit::Refusal;
 use crate::stored::Stored;
-use crate::terminal::{print, text_options};
+use crate::terminal::{file_options, print, text_options};
 use crate::{preflight, runs};
 
 /// Makes a report.
@@ -68,7 +68,7 @@ fn content(
 ) -> anyhow::Result<Vec<u8>> {
     let text = match format {
         Format::Text => {
-            let options = if to_terminal { text_options() } else { TextOptions { colour: false, width: 100 } };
+            let options = if to_terminal { text_options() } else { file_options() };
             rate_text(&stored.verdict, &stored.head(store), &options)
         }
         Format::Json => runs::document(stored)?,

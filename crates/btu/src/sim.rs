@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use btu_medium::sim::{Outcome, Replication, Settings, SimulationError, idealise, replicate};
 use btu_network::Drawing;
-use btu_report::{TextOptions, sim_text};
+use btu_report::sim_text;
 use btu_units::Span;
 
 use crate::cli::{Common, Sim};
@@ -121,7 +121,7 @@ fn print(outcome: &Outcome, sim: &Sim, common: &Common) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut out, outcome)?;
         return Ok(writeln!(out)?);
     }
-    let options = TextOptions { colour: terminal::colour(), width: terminal::columns() };
+    let options = terminal::text_options();
     Ok(out.write_all(sim_text(outcome, sim.stations, &options).as_bytes())?)
 }
 

@@ -26,6 +26,11 @@ pub(crate) fn text_options() -> TextOptions {
     TextOptions { colour: colour(), width: columns() }
 }
 
+/// How texts shall look in a file.
+pub(crate) fn file_options() -> TextOptions {
+    TextOptions { colour: false, width: DEFAULT_COLUMNS }
+}
+
 /// Prints a result as JSON, spread out for people.
 pub(crate) fn print_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)

@@ -6,7 +6,8 @@ use btu_control::environment::Environment;
 use btu_store::{RunId, State, Store};
 use btu_suite::compare::{Group, Run};
 
-use super::sides::{Chosen, Member, SUITE};
+use super::sides::{Chosen, Member};
+use crate::rate::SUITE;
 
 /// The newest so many of a group are read.
 const MOST: usize = 20;

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use btu_control::environment::{Change, Environment, changes};
-use btu_store::{Moment, RunId, RunRow, State, Store};
+use btu_store::{RunId, RunRow, State, Store};
 use btu_suite::compare::{Group, PlanDifference, Run, asks_the_same, plan_differences};
 use btu_suite::plan::Plan;
 
 use crate::archive::TAG;
 use crate::cli::Compare;
 use crate::exit::Refusal;
-
-/// The suite whose runs can be compared.
-pub(super) const SUITE: &str = "btu";
+use crate::rate::SUITE;
+use crate::stored::before;
 
 /// A run without its cells.
 #[derive(Debug)]
@@ -97,8 +96,7 @@ impl Member {
         }
         let plan =
             serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {run}"))?;
-        let before = row.environments.iter().find(|(moment, _)| *moment == Moment::Before);
-        let machine = before.and_then(|(_, before)| serde_json::from_value(before.clone()).ok());
+        let machine = before(&row);
         Ok(Self { row, plan, machine })
     }
 

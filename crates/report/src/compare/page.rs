@@ -1,5 +1,6 @@
 //! A comparison as a page: all sides on one axis, changes with their intervals below, every cell in a table.
 
+use btu_stats::Estimate;
 use btu_suite::cell::{Load, Row};
 use btu_suite::compare::{Beside, CellBeside, Comparison, Unit};
 
@@ -58,7 +59,7 @@ fn overall(comparison: &Comparison) -> Option<Section> {
         let [base, other] = rates.map(|rate| Cell::number(rate.map(|rate| rate / MEGABIT)));
         let (name, finding) = (Cell::text(&beside.side.name), Cell::text(overall.finding.name()));
         let runs = Cell::count(beside.side.runs.len() as u64);
-        table.rows.push(vec![name, finding, runs, base, other, change_cell(overall.ratio.value, &overall.ratio)]);
+        table.rows.push(vec![name, finding, runs, base, other, change_cell(&overall.ratio)]);
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     Section::of("Over all", "", blocks)
@@ -144,12 +145,10 @@ fn speeds(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
 }
 
 fn changes(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
-    let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
     let series = |(beside, place): (&Beside, usize)| {
         let point = |(at, row): (usize, &Row)| {
             let ratio = find(beside, *row)?.ratio;
-            let interval = ratio.interval.map(|ends| (per_cent(ends.low), per_cent(ends.high)));
-            Some(Point { x: at as f64, y: per_cent(ratio.value), interval })
+            Some(Point { x: at as f64, y: per_cent(ratio.value), interval: ends_in_per_cent(&ratio) })
         };
         let points = rows.iter().enumerate().filter_map(point).collect();
         Series { name: beside.side.name.clone(), role: Role::Member(place), mark: Drawn::Points, points }
@@ -157,10 +156,18 @@ fn changes(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
     comparison.others.iter().zip(1..).map(series).collect()
 }
 
-fn change_cell(value: f64, ratio: &btu_stats::Estimate) -> Cell {
-    let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let interval = ratio.interval.map(|ends| (per_cent(ends.low), per_cent(ends.high)));
-    Cell::Number { value: per_cent(value), shown: format!("{:+.1}", per_cent(value)), interval }
+/// A ratio as a change.
+fn per_cent(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
+fn ends_in_per_cent(ratio: &Estimate) -> Option<(f64, f64)> {
+    ratio.interval.map(|ends| (per_cent(ends.low), per_cent(ends.high)))
+}
+
+fn change_cell(ratio: &Estimate) -> Cell {
+    let value = per_cent(ratio.value);
+    Cell::Number { value, shown: format!("{value:+.1}"), interval: ends_in_per_cent(ratio) }
 }
 
 /// Every cell: base, side, change with interval, finding.
@@ -176,7 +183,7 @@ fn table(comparison: &Comparison, caption: &str, rows: &[Row], scale: f64) -> Ta
                 shown: format!("{p:.3}"),
                 interval: None,
             });
-            let change = change_cell(cell.ratio.value, &cell.ratio);
+            let change = change_cell(&cell.ratio);
             table.rows.push(labels.into_iter().chain(speeds).chain([change, p]).collect());
         }
     }
