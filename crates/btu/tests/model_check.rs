@@ -120,7 +120,7 @@ fn on_paper(drawing: &Drawing, seed: u64, number: u32, flow: u32, duration: f64)
 /// Every replication gives the mean that these very packets have on paper, and what the machine is known to add.
 #[test]
 fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
-    let Some(lab) = Lab::open() else { return };
+    let Some(lab) = Lab::open_once() else { return };
     let line = lab.file(LINE).display().to_string();
     let common =
         ["model", &line, "--check", "sim,net", "--seed", "1989", "--replications", "3", "--net-time", "4500 ms"];
@@ -168,7 +168,7 @@ fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
 
 #[test]
 fn losses_and_overload_are_told_from_each_other() {
-    let Some(lab) = Lab::open() else { return };
+    let Some(lab) = Lab::open_once() else { return };
     let lossy = LINE.replace("rate = ", "loss = \"20 %\"\nrate = ");
     let line = lab.file(&lossy).display().to_string();
     let common = ["model", &line, "--check", "net", "--replications", "2", "--net-time", "3 s", "--json"];
@@ -187,7 +187,7 @@ fn losses_and_overload_are_told_from_each_other() {
 
 #[test]
 fn interrupted_it_leaves_nothing_behind() {
-    let Some(lab) = Lab::open() else { return };
+    let Some(lab) = Lab::open_once() else { return };
     let line = lab.file(LINE).display().to_string();
     for (signal, code) in [(Signal::SIGINT, Some(130)), (Signal::SIGTERM, Some(143)), (Signal::SIGKILL, None)] {
         let check = lab.btu(&["model", &line, "--check", "net", "--net-time", "10 min"]).spawn().expect("btu runs");

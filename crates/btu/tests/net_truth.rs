@@ -44,7 +44,7 @@ fn iperf3(lab: &Lab) -> f64 {
 
 #[test]
 fn iperf3_sees_the_rate() {
-    let Some(lab) = Lab::open().filter(|_| is_there("iperf3")) else { return };
+    let Some(lab) = Lab::open_once().filter(|_| is_there("iperf3")) else { return };
     for megabits in [10.0, 100.0] {
         lab.up(&line(megabits, ""));
         let seen = iperf3(&lab);
@@ -66,7 +66,7 @@ fn ping(lab: &Lab, arguments: &[&str]) -> (Vec<f64>, String) {
 
 #[test]
 fn ping_sees_the_delay() {
-    let Some(lab) = Lab::open().filter(|_| is_there("ping")) else { return };
+    let Some(lab) = Lab::open_once().filter(|_| is_there("ping")) else { return };
     for (megabits, delay_ms) in [(10.0, 5.0), (100.0, 1.0), (100.0, 20.0)] {
         lab.up(&line(megabits, &format!("delay = \"{delay_ms} ms\"")));
         let (times, said) = ping(&lab, &["-c", "100", "-i", "0.02"]);
@@ -86,7 +86,7 @@ fn ping_sees_the_delay() {
 
 #[test]
 fn ping_sees_the_loss() {
-    let Some(lab) = Lab::open().filter(|_| is_there("ping")) else { return };
+    let Some(lab) = Lab::open_once().filter(|_| is_there("ping")) else { return };
     for (megabits, share) in [(10.0, 0.01), (100.0, 0.05), (100.0, 0.2)] {
         lab.up(&line(megabits, &format!("loss = \"{} %\"", share * 100.0)));
         let (times, said) = ping(&lab, &["-c", "2000", "-i", "0.002", "-W", "1"]);
@@ -183,7 +183,7 @@ fn simulated(lab: &Lab, senders: usize) -> f64 {
 
 #[test]
 fn real_senders_on_a_shared_ethernet_get_what_the_simulator_says() {
-    let Some(lab) = Lab::open() else { return };
+    let Some(lab) = Lab::open_once() else { return };
     for senders in [1, 2, 5, 10] {
         let (real, expected) = (emulated(&lab, senders), simulated(&lab, senders));
         println!("{senders} senders: {real:.3} Mb/s emulated, {expected:.3} Mb/s simulated");

@@ -17,7 +17,7 @@ fn goodput(result: &serde_json::Value, component: &str) -> f64 {
 }
 
 fn bulk_on(network: &str, megabits: f64) {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let arguments = ["rate", "--profile", "standard", "--network", network, "--message", "65536", "--load", "idle"];
     let result = laboratory.json(&[&arguments[..], &["--component", "SEND,RECV", "--quiet"]].concat());
     let expected = megabits * TCP_SHARE;
@@ -42,7 +42,7 @@ fn a_hundred_megabits() {
 /// A path with delay: the check before the run sees the round trip within 0.2 ms each way, or a warning is stored.
 #[test]
 fn delay_is_as_asked() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let arguments = ["rate", "--network", "100 Mb/s", "--delay", "5 ms", "--component", "INTERACTIVE/UDP"];
     let result = laboratory.json(&[&arguments[..], &["--load", "idle", "--quiet"]].concat());
     let row = &result["result"]["interactive"][0];
@@ -69,7 +69,7 @@ fn find_number(value: &serde_json::Value, key: &str) -> Option<f64> {
 /// Duplicates and frames out of order, counted by the receiver as the path was asked to make them.
 #[test]
 fn duplicates_and_reordering_are_counted_right() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let arguments = ["rate", "--network", "100 Mb/s", "--component", "UDP", "--load", "idle", "--seed", "1995"];
     for (option, counter, share) in [("--duplicate", "duplicates", 0.05), ("--reorder", "reordered", 0.05)] {
         let result = laboratory.json(&[&arguments[..], &[option, "5%", "--quiet"]].concat());
@@ -87,7 +87,7 @@ fn duplicates_and_reordering_are_counted_right() {
 /// One, five and twenty per cent of loss, counted at the receiver, within binomial bounds.
 #[test]
 fn loss_is_as_asked() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     for (asked, share) in [("1%", 0.01), ("5%", 0.05), ("20%", 0.2)] {
         let arguments = ["rate", "--network", "100 Mb/s", "--loss", asked, "--component", "UDP", "--load", "idle"];
         let result = laboratory.json(&[&arguments[..], &["--seed", "1995", "--quiet"]].concat());

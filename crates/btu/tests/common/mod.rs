@@ -3,6 +3,8 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
+pub(crate) mod once;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,11 +55,7 @@ impl Laboratory {
     /// The same for a long test that being root makes no difference to: `None` where scripts/test says that it was held
     /// as an ordinary user already.
     pub(crate) fn open_once() -> Option<Self> {
-        if let Ok(user) = std::env::var("BTU_TESTED_AS") {
-            eprintln!("tested as {user} already");
-            return None;
-        }
-        Self::open()
+        if once::tested_already() { None } else { Self::open() }
     }
 
     pub(crate) fn database(&self) -> PathBuf {

@@ -3,6 +3,9 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
+#[path = "../common/once.rs"]
+mod once;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -56,6 +59,11 @@ impl Lab {
         }
         assert!(output.status.success(), "{}", text(&output.stderr));
         Some(lab)
+    }
+
+    /// The same for a long test that being root makes no difference to.
+    pub(crate) fn open_once() -> Option<Self> {
+        if once::tested_already() { None } else { Self::open() }
     }
 
     pub(crate) fn btu(&self, arguments: &[&str]) -> Command {
