@@ -14,4 +14,5 @@ pub mod coordinator;
 pub mod environment;
 mod null;
 pub mod protocol;
+pub mod trust;
 pub mod worker;

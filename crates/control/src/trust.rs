@@ -1,0 +1,100 @@
+//! Who may talk to an agent: a small private authority, identities, revocation, and pairing by a one-time code.
+//!
+//! Both ends of a control connection show a certificate of the same private authority (mutual TLS 1.3, RFC 8446). What
+//! somebody may do follows from the certificate alone: its extended key usage is the role, its name a DNS name below
+//! `.invalid`, which RFC 6761 section 6.4 keeps out of every real name service. No certificate of a public authority is
+//! taken, and no certificate of ours means anything elsewhere.
+//!
+//! ```text
+//! Authority (a directory)  --issue-->   Identity (a file: certificate, key, authority)  --> server_config, client_config
+//!                          --revoke-->  Revocations (a signed list)                     ------^
+//! Pairing (a code)         --------->   Identity of a temporary authority               ------^
+//! ```
+
+mod authority;
+mod card;
+mod code;
+mod error;
+mod explain;
+mod files;
+mod identity;
+mod issue;
+mod ledger;
+mod pairing;
+mod revocations;
+mod tls;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use rustls::pki_types::ServerName;
+use serde::{Deserialize, Serialize};
+
+pub use authority::{Authority, Choice};
+pub use card::{Card, Peer};
+pub use error::TrustError;
+pub use explain::explain;
+pub use identity::Identity;
+pub use issue::DAY_S;
+pub use ledger::Issued;
+pub use pairing::{LAPSE, PAIRED, Pairing};
+pub use revocations::Revocations;
+pub use tls::{client_config, server_config};
+
+/// What the holder of a certificate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Gives orders. Its certificate is for TLS clients (extended key usage `clientAuth`, RFC 5280 section 4.2.1.12).
+    Controller,
+    /// Takes orders. Its certificate is for TLS servers (`serverAuth`).
+    Agent,
+}
+
+impl Role {
+    /// Its name in commands and in certificates.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Agent => "agent",
+        }
+    }
+
+    fn domain(self) -> String {
+        format!(".{}.{TOP}", self.name())
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// All our names end in this; `.invalid` never resolves (RFC 6761 section 6.4).
+const TOP: &str = "btu.invalid";
+
+/// The longest name: with the longest suffix it stays below a DNS name's 253 octets (RFC 1035 section 2.3.4).
+const LONGEST_NAME: usize = 200;
+
+/// What a controller expects in the certificate of the agent `name`.
+pub fn server_name(name: &str) -> Result<ServerName<'static>, TrustError> {
+    let name = check_name(name)?;
+    let full = format!("{name}{}", Role::Agent.domain());
+    ServerName::try_from(full).map_err(|_| TrustError::Name { name: name.to_owned() })
+}
+
+/// A name is one or more DNS labels: lower-case letters, digits and inner hyphens (RFC 1123 section 2.1).
+pub fn check_name(name: &str) -> Result<&str, TrustError> {
+    let letters = |label: &str| label.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    let label = |label: &str| {
+        (1..=63).contains(&label.len()) && letters(label) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    if name.len() <= LONGEST_NAME && name.split('.').all(label) {
+        Ok(name)
+    } else {
+        Err(TrustError::Name { name: name.chars().take(LONGEST_NAME).collect() })
+    }
+}

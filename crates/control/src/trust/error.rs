@@ -1,0 +1,147 @@
+//! What can be wrong with a certificate, a key, a list or a code. None of these ever holds a key.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::Role;
+
+/// Why somebody cannot be trusted, or cannot be given what others trust.
+#[derive(Debug, Error)]
+pub enum TrustError {
+    /// A file could not be read.
+    #[error("reading {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file could not be written.
+    #[error("writing {path}: {source}")]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file that holds a key is open to others.
+    #[error(
+        "{path} holds a private key and others can read or change it (mode {mode:04o}): `chmod 600 {path}`, and issue a \
+         new one if somebody may have copied it"
+    )]
+    Exposed {
+        /// Which.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A file that exists is never overwritten.
+    #[error("{path} exists already and is not overwritten: move it away, or name another file")]
+    Exists {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A text is not what it should be.
+    #[error("{what} is not {expected}: {why}")]
+    Malformed {
+        /// The file, or what was read.
+        what: String,
+        /// What it should be.
+        expected: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// A certificate is too old.
+    #[error(
+        "the certificate of {role} {name} lapsed on {date}: issue a new one with `btu keys issue {name} --role {role}`"
+    )]
+    Expired {
+        /// Of whom.
+        name: String,
+        /// As what.
+        role: Role,
+        /// The last day.
+        date: String,
+    },
+    /// A certificate is too new.
+    #[error(
+        "the certificate of {role} {name} is valid from {date}, and this machine's clock is before that: set the clock"
+    )]
+    Early {
+        /// Of whom.
+        name: String,
+        /// As what.
+        role: Role,
+        /// The first day.
+        date: String,
+    },
+    /// An agent's certificate where a controller's is needed, or the other way round.
+    #[error(
+        "{name} is the identity of {}, and {} is needed here: `btu keys issue NAME --role {needed}`",
+        article(*.is), article(*.needed)
+    )]
+    WrongRole {
+        /// Whose certificate.
+        name: String,
+        /// What it is.
+        is: Role,
+        /// What it should be.
+        needed: Role,
+    },
+    /// A name that cannot be in a certificate.
+    #[error(
+        "`{name}` is no name for a host or a controller: use lower-case letters, digits and hyphens, as in host names"
+    )]
+    Name {
+        /// Which.
+        name: String,
+    },
+    /// A list of another authority.
+    #[error(
+        "the list of revoked certificates is not signed by the authority of {name}: take `revoked.crl` of the authority that issued it"
+    )]
+    ForeignList {
+        /// The identity that it was to be used with.
+        name: String,
+    },
+    /// No authority where one was looked for.
+    #[error("there is no authority in {path}: make one with `btu keys init`")]
+    NoAuthority {
+        /// Where.
+        path: PathBuf,
+    },
+    /// No such certificate.
+    #[error("the authority in {path} has issued no certificate {what} that could be revoked: see `btu keys list`")]
+    Unknown {
+        /// Where.
+        path: PathBuf,
+        /// What was asked for.
+        what: String,
+    },
+    /// A pairing code was mistyped.
+    #[error("this is no pairing code: {0}")]
+    Code(&'static str),
+    /// The machinery of keys and certificates failed.
+    #[error("{operation}: {message}")]
+    Machinery {
+        /// What was tried.
+        operation: &'static str,
+        /// What it said.
+        message: String,
+    },
+}
+
+impl TrustError {
+    /// An error of one of the libraries, named by the operation.
+    pub(super) fn machinery<E: std::fmt::Display>(operation: &'static str) -> impl Fn(E) -> Self {
+        move |error| Self::Machinery { operation, message: error.to_string() }
+    }
+}
+
+fn article(role: Role) -> &'static str {
+    match role {
+        Role::Agent => "an agent",
+        Role::Controller => "a controller",
+    }
+}

@@ -1,0 +1,119 @@
+//! From the alert that ends a handshake to a sentence that says what to do.
+//!
+//! With TLS 1.3 a client has finished its handshake before the server has looked at its certificate (RFC 8446 section
+//! 4.4.2.4), so a refusal arrives with the first call, wrapped in the errors of HTTP/2 and gRPC.
+
+use std::error::Error;
+
+use rustls::{AlertDescription, CertificateError};
+
+/// What a failed call to `host` says about trust, if it does: who refused whom, why, and what to do.
+pub fn explain(host: &str, error: &(dyn Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = of(host, error) {
+            return Some(found);
+        }
+        next = source(error);
+    }
+    None
+}
+
+fn of(host: &str, error: &(dyn Error + 'static)) -> Option<String> {
+    match error.downcast_ref::<rustls::Error>() {
+        Some(rustls::Error::AlertReceived(alert)) => Some(refused_us(host, *alert)),
+        Some(rustls::Error::InvalidCertificate(why)) => Some(we_refuse(host, why)),
+        Some(rustls::Error::InvalidMessage(_)) => Some(no_tls(host)),
+        Some(other) => Some(format!("the connection to {host} cannot be trusted: {other}")),
+        // HTTP/2 keeps only the text of what broke it.
+        None => in_text(&error.to_string()).map(|alert| refused_us(host, alert)),
+    }
+}
+
+/// An I/O error's source is that of the error inside it; this is the error inside it.
+fn source<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    inside.map(|inside| inside as &(dyn Error + 'static)).or_else(|| error.source())
+}
+
+/// The alerts by which an agent refuses a certificate (RFC 8446 section 6.2).
+const REFUSALS: [AlertDescription; 10] = [
+    AlertDescription::CertificateRevoked,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateRequired,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::UnsupportedCertificate,
+    AlertDescription::BadCertificate,
+    AlertDescription::UnknownCA,
+    AlertDescription::AccessDenied,
+    AlertDescription::DecryptError,
+    AlertDescription::ProtocolVersion,
+];
+
+fn in_text(text: &str) -> Option<AlertDescription> {
+    let (_, alert) = text.split_once("received fatal alert: ")?;
+    REFUSALS.into_iter().find(|known| alert.starts_with(&format!("{known:?}")))
+}
+
+fn refused_us(host: &str, alert: AlertDescription) -> String {
+    let why = match alert {
+        AlertDescription::CertificateRevoked => {
+            "it is revoked: ask for a new one, `btu keys issue NAME --role controller`"
+        }
+        AlertDescription::CertificateExpired => {
+            "it has lapsed, or the pairing code has (it is good for ten minutes), or the host's clock is wrong: issue a \
+             new one with `btu keys issue NAME --role controller`, or start the agent again for a new code"
+        }
+        AlertDescription::CertificateRequired => "none was shown: name one with --identity, or a code with --pair",
+        AlertDescription::UnknownCA => {
+            "it is of another authority than the host's, or the pairing code is another: issue both from one authority"
+        }
+        AlertDescription::UnsupportedCertificate => {
+            "it is not a controller's: issue one with `btu keys issue NAME --role controller`"
+        }
+        AlertDescription::AccessDenied => {
+            "another controller was first to use the pairing code: start the agent again for a new code"
+        }
+        AlertDescription::ProtocolVersion => {
+            return format!("{host} speaks TLS 1.3 and nothing older: use the same btu on both");
+        }
+        other => {
+            return format!(
+                "{host} refused this controller's certificate ({other:?}): issue a new one with `btu keys issue NAME --role controller`"
+            );
+        }
+    };
+    format!("{host} refused this controller's certificate: {why}")
+}
+
+fn we_refuse(host: &str, why: &CertificateError) -> String {
+    let why = match why {
+        CertificateError::Revoked => {
+            "is revoked: issue a new one for the host, with `btu keys issue NAME --role agent`"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "has lapsed, or this machine's clock is wrong: issue a new one for the host, with `btu keys issue NAME --role agent`"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "is not valid yet: this machine's clock is behind"
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "is of another authority, or the pairing code is another: issue both from one authority"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "is that of another agent: is the address right, and the name the one that was issued?"
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "is not an agent's: issue one for the host, with `btu keys issue NAME --role agent`"
+        }
+        CertificateError::ApplicationVerificationFailure => {
+            "is not that of the agent this code was first used with: start the agent again for a new code"
+        }
+        other => return format!("the certificate that {host} shows is refused: {other}"),
+    };
+    format!("the certificate that {host} shows {why}")
+}
+
+fn no_tls(host: &str) -> String {
+    format!("what answers at {host} does not speak TLS: is it an agent, and the port right?")
+}

@@ -1,0 +1,147 @@
+//! Files, names and what errors tell.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn issued(house: &mut House) -> (PathBuf, String) {
+    let path = house.directory.path().join("alpha.pem");
+    house.authority.issue("alpha", Role::Agent, 30, &path).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    (path, text)
+}
+
+fn error_of(path: &Path, text: &str) -> String {
+    std::fs::write(path, text).unwrap();
+    Identity::load(path).unwrap_err().to_string()
+}
+
+#[test]
+fn files_of_keys_are_private_and_never_overwritten() {
+    let mut house = House::new();
+    let (path, text) = issued(&mut house);
+    for private in [&path, &house.directory.path().join("authority.key"), &house.directory.path().join("issued.json")] {
+        assert_eq!(std::fs::metadata(private).unwrap().permissions().mode() & 0o777, 0o600, "{}", private.display());
+    }
+    let again = house.authority.issue("alpha", Role::Agent, 30, &path).unwrap_err().to_string();
+    assert!(again.contains("exists already"), "{again}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(house.authority.issued().len(), 1);
+    drop(house.authority);
+    let again = Authority::create(house.directory.path()).unwrap_err().to_string();
+    assert!(again.contains("authority.key exists already"), "{again}");
+}
+
+#[test]
+fn a_file_that_others_can_read_is_refused() {
+    let mut house = House::new();
+    let (path, _) = issued(&mut house);
+    for mode in [0o640, 0o604, 0o620, 0o666] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let error = Identity::load(&path).unwrap_err().to_string();
+        assert!(error.contains(&format!("(mode {mode:04o})")) && error.contains("chmod 600"), "{error}");
+    }
+}
+
+#[test]
+fn a_lapsed_identity_says_since_when() {
+    let mut house = House::new();
+    let lapsed = house.lapsed("alpha", Role::Agent);
+    let path = house.directory.path().join("alpha.pem");
+    files::fill(files::create(&path, files::PRIVATE).unwrap(), &path, &lapsed.to_pem()).unwrap();
+    let error = Identity::load(&path).unwrap_err().to_string();
+    assert!(error.starts_with("the certificate of agent alpha lapsed on 20"), "{error}");
+    assert!(Identity::load_lapsed(&path).is_ok());
+}
+
+#[test]
+fn damaged_files_are_named_and_keys_never() {
+    let mut house = House::new();
+    let (path, text) = issued(&mut house);
+    let key = text.split("PRIVATE KEY-----").nth(1).unwrap().replace(['\n', '-'], "");
+    let key = key.trim_end_matches("END ");
+    assert!(key.len() > 40);
+    let other = house.identity("beta", Role::Agent).to_pem();
+    let swapped =
+        text.replace(key, other.split("PRIVATE KEY-----").nth(1).unwrap().trim_end_matches("-----END ").trim());
+    let whole = text.len();
+    let cases = [String::new(), "garbage".to_owned(), text[..whole / 3].to_owned(), text[..whole - 40].to_owned()];
+    for damaged in cases.into_iter().chain([
+        text.clone() + &text,
+        swapped,
+        text.replace("MC4", "MC5"),
+        text.replacen("MII", "MIJ", 1),
+    ]) {
+        if damaged == text {
+            continue;
+        }
+        let error = error_of(&path, &damaged);
+        assert!(error.contains("alpha.pem is not an identity"), "{error}");
+        assert!(!error.contains(&key[20..40]), "{error}");
+    }
+    let debug = format!("{:?} {:?}", Identity::parse("it", text.as_bytes()).unwrap(), house.authority);
+    assert!(!debug.contains(&key[20..40]) && debug.contains("alpha"), "{debug}");
+}
+
+#[test]
+fn names_are_those_of_hosts() {
+    for good in ["alpha", "host-1", "host.lab.example", "7", &"a".repeat(63)] {
+        assert!(server_name(good).is_ok(), "{good}");
+    }
+    let long = "a".repeat(64);
+    for bad in ["", ".", "a.", ".a", "A", "a b", "a_b", "-a", "a-", "é", "*", "a..b", "a/b", &long, &"a.".repeat(150)]
+    {
+        assert!(check_name(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn revoking_takes_what_was_named() {
+    let mut house = House::new();
+    let (first, second) = (house.identity("alpha", Role::Agent), house.identity("alpha", Role::Agent));
+    house.identity("alpha", Role::Controller);
+    let one = Choice { name: "alpha".into(), role: None, serial: Some(first.card().serial.clone()) };
+    assert_eq!(house.authority.revoke(&one).unwrap().len(), 1);
+    assert!(house.authority.revoke(&one).unwrap_err().to_string().contains("has issued no certificate of alpha"));
+    let list = Revocations::load(&house.authority.list_path()).unwrap();
+    assert_eq!(list.serials(), [first.card().serial.clone()]);
+    let agents = Choice { name: "alpha".into(), role: Some(Role::Agent), serial: None };
+    assert_eq!(house.authority.revoke(&agents).unwrap()[0].card.serial, second.card().serial);
+    assert_eq!(Authority::list(house.directory.path()).unwrap(), house.authority.issued());
+    drop(house.authority);
+    let reopened = Authority::open(house.directory.path()).unwrap();
+    assert_eq!((reopened.list_number(), reopened.issued().len()), (3, 3));
+}
+
+#[test]
+fn a_place_without_an_authority_says_how_to_make_one() {
+    let empty = tempfile::tempdir().unwrap();
+    for error in [Authority::open(empty.path()).unwrap_err(), Authority::list(empty.path()).unwrap_err()] {
+        assert!(error.to_string().contains("btu keys init"), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn garbage_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        prop_assert!(Identity::parse("it", &bytes).is_err());
+        prop_assert!(Revocations::parse("it", &bytes).is_err());
+        prop_assert!(Card::read(&bytes).is_err());
+    }
+
+    #[test]
+    fn a_flipped_bit_in_what_the_authority_signed_is_refused(at in 0_usize..10_000, bit in 0..8_u8) {
+        let identity = Pairing::from_code(CODE).unwrap().agent().unwrap();
+        let mut der = identity.certificate.to_vec();
+        // The signed part follows the outer sequence's header of four octets.
+        let at = 4 + at % card::parse(&der).unwrap().tbs_certificate.as_ref().len();
+        der[at] ^= 1 << bit;
+        prop_assert!(Identity::assemble(der.into(), identity.key.clone_key(), identity.authority.clone()).is_err());
+    }
+}
+
+/// Any code.
+const CODE: &str = "0000-0000-0000-0000-00000";
