@@ -1,6 +1,7 @@
 //! The agent of a station: a long-lived process that makes workers, starts them together, and brings their accounts.
 
 mod cell;
+pub mod door;
 mod worker;
 
 use std::path::PathBuf;

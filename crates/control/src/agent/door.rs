@@ -1,0 +1,188 @@
+//! The agent's door to the network: TCP, mutual TLS, and limits on what anybody can make it spend before he has shown a
+//! certificate.
+//!
+//! ```text
+//! accept --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 guests --> the agent's service
+//!    |                         |                                             |
+//!    +------- closed ----------+----------------- counted, and told in at most one line a second
+//! ```
+//!
+//! Nothing is sent to anybody before he has completed a TCP handshake and said what TLS asks him to say, so that nobody can
+//! use an agent to flood a third party.
+
+mod guest;
+mod keeper;
+mod log;
+mod server;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::Stream;
+use rustls::ServerConfig;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+use crate::trust::Peer;
+pub use guest::Guest;
+pub use keeper::{Counts, Keeper};
+use log::Cause;
+pub use log::Tell;
+pub use server::server;
+
+/// What strangers, and guests, can make an agent spend.
+#[derive(Debug, Clone, Copy)]
+pub struct DoorLimits {
+    /// How long a stranger may take to become a guest.
+    pub handshake: Duration,
+    /// How many may try at once.
+    pub handshakes: usize,
+    /// How many of them from one address (IPv6: from one /64, which is one host's to fill).
+    pub handshakes_per_address: usize,
+    /// How many guests there may be.
+    pub guests: usize,
+}
+
+impl Default for DoorLimits {
+    fn default() -> Self {
+        Self { handshake: Duration::from_secs(5), handshakes: 64, handshakes_per_address: 16, guests: 16 }
+    }
+}
+
+/// How long a refused stranger is listened to, so that the reason reaches him before the connection is reset.
+const LINGER: Duration = Duration::from_secs(1);
+/// How much of what he still says is read meanwhile, bytes.
+const LINGER_BYTES: u64 = 256 << 10;
+/// When the system gives no connection (no descriptor is free, say), how long until the next attempt.
+const RESPITE: Duration = Duration::from_millis(100);
+
+/// An open door: the stream of its guests, for `serve_with_incoming`. Closes when it is dropped.
+#[derive(Debug)]
+pub struct Door {
+    guests: mpsc::Receiver<Guest>,
+    keeper: Keeper,
+    address: SocketAddr,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl Door {
+    /// Opens the door; `tell` gets the lines about those who were turned away.
+    pub async fn open(
+        listen: SocketAddr,
+        config: Arc<ServerConfig>,
+        limits: DoorLimits,
+        tell: Tell,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(listen).await?;
+        let address = listener.local_addr()?;
+        let keeper = Keeper::new(config, limits);
+        // A guest waits here only until the service takes it in.
+        let (arrived, guests) = mpsc::channel(1);
+        let tasks =
+            [tokio::spawn(keep(listener, keeper.clone(), arrived)), tokio::spawn(log::write(keeper.clone(), tell))];
+        Ok(Self { guests, keeper, address, tasks })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What goes on steering the door when the stream of guests is in the service's hands.
+    pub fn keeper(&self) -> Keeper {
+        self.keeper.clone()
+    }
+}
+
+impl Stream for Door {
+    type Item = io::Result<Guest>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.guests.poll_recv(context).map(|guest| guest.map(Ok))
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+async fn keep(listener: TcpListener, keeper: Keeper, arrived: mpsc::Sender<Guest>) {
+    loop {
+        match listener.accept().await {
+            Ok((stranger, from)) => {
+                let from = from.ip().to_canonical();
+                match keeper.try_hand(block(from)) {
+                    Ok(hand) => drop(tokio::spawn(receive(stranger, from, keeper.clone(), hand, arrived.clone()))),
+                    Err(cause) => keeper.turned_away(from, cause),
+                }
+            }
+            Err(_) => tokio::time::sleep(RESPITE).await,
+        }
+    }
+}
+
+/// From stranger to guest, or out.
+async fn receive(stranger: TcpStream, from: IpAddr, keeper: Keeper, hand: keeper::Hand, arrived: mpsc::Sender<Guest>) {
+    // Answers are small and wanted at once; that it fails would only make them later.
+    stranger.set_nodelay(true).ok();
+    let shaken = tokio::time::timeout(keeper.limits().handshake, shake(stranger, keeper.config())).await;
+    let guest = match shaken {
+        Ok(Ok((stream, peer))) => keeper.welcome(stream, peer),
+        Ok(Err(why)) => Err(why),
+        Err(_) => Err(Cause::Slow),
+    };
+    drop(hand);
+    match guest {
+        // It fails when the door closes meanwhile.
+        Ok(guest) => drop(arrived.send(guest).await),
+        Err(cause) => keeper.turned_away(from, cause),
+    }
+}
+
+type Shaken = (tokio_rustls::server::TlsStream<TcpStream>, Peer);
+
+async fn shake(stranger: TcpStream, config: Arc<ServerConfig>) -> Result<Shaken, Cause> {
+    match TlsAcceptor::from(config).accept(stranger).into_fallible().await {
+        Ok(stream) => {
+            let peer = Peer::of(stream.get_ref().1.peer_certificates());
+            peer.map(|peer| (stream, peer)).map_err(|error| Cause::Refused(error.to_string()))
+        }
+        Err((error, stranger)) => {
+            see_out(stranger).await;
+            Err(Cause::Refused(error.to_string()))
+        }
+    }
+}
+
+/// Ends a connection so that what was last said to it arrives: closing with unread data would reset it (RFC 9293 section
+/// 3.10.4, RFC 1122 section 4.2.2.13).
+async fn see_out(mut stranger: TcpStream) {
+    let listened = async {
+        stranger.shutdown().await?;
+        tokio::io::copy(&mut stranger.take(LINGER_BYTES), &mut tokio::io::sink()).await
+    };
+    drop(tokio::time::timeout(LINGER, listened).await);
+}
+
+/// What counts as one address.
+fn block(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(six) => {
+            let [a, b, c, d, ..] = six.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}

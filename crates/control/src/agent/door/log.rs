@@ -1,0 +1,70 @@
+//! What is told about those who were turned away: all of them counted, and the newest by address, in one line a second at
+//! most, whatever happens at the door.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::Keeper;
+use crate::trust::Peer;
+
+/// Takes a line for the agent's log.
+pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
+/// No more than a line in this time.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Why somebody was turned away.
+#[derive(Debug)]
+pub(super) enum Cause {
+    Crowded,
+    CrowdedAddress,
+    Slow,
+    Refused(String),
+    Full(Peer),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crowded => f.write_str("too many connections at once"),
+            Self::CrowdedAddress => f.write_str("too many connections at once from there"),
+            Self::Slow => f.write_str("no handshake in time"),
+            Self::Refused(why) => f.write_str(why),
+            Self::Full(peer) => write!(f, "too many connections of guests, for controller {}", peer.name),
+        }
+    }
+}
+
+/// What happened since the last line.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    connections: u64,
+    newest: Option<(IpAddr, Cause)>,
+}
+
+impl Report {
+    pub(super) fn add(&mut self, from: IpAddr, cause: Cause) {
+        self.connections += 1;
+        self.newest = Some((from, cause));
+    }
+
+    fn line(&self) -> Option<String> {
+        let (from, cause) = self.newest.as_ref()?;
+        let count = match self.connections {
+            1 => "a connection".to_owned(),
+            more => format!("{more} connections, the newest"),
+        };
+        Some(format!("turned away {count} from {from}: {cause}"))
+    }
+}
+
+/// Writes the log as long as it is not aborted.
+pub(super) async fn write(keeper: Keeper, tell: Tell) {
+    loop {
+        if let Some(line) = keeper.report().await.line() {
+            tell(&line);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

@@ -1,0 +1,132 @@
+//! Drills at a door on loopback: real sockets, real handshakes, strangers of every kind.
+
+mod crowd;
+mod echo;
+mod guests;
+mod strangers;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tonic::transport::{Channel, Endpoint};
+
+use super::*;
+use crate::trust::tests::House;
+use crate::trust::{Identity, Role, client_config, server_config, server_name};
+use echo::Echo;
+
+/// Limits whose end a test can wait for.
+const LIMITS: DoorLimits =
+    DoorLimits { handshake: Duration::from_secs(1), handshakes: 64, handshakes_per_address: 16, guests: 16 };
+/// How long anything may take here on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An agent with a door, as far as the door is concerned.
+struct Drill {
+    house: House,
+    agent: Identity,
+    keeper: Keeper,
+    address: SocketAddr,
+    lines: Arc<Mutex<Vec<String>>>,
+    serving: JoinHandle<()>,
+}
+
+impl Drill {
+    async fn begin(limits: DoorLimits) -> Self {
+        Self::with(limits, server()).await
+    }
+
+    async fn with(limits: DoorLimits, mut server: tonic::transport::Server) -> Self {
+        let mut house = House::new();
+        let agent = house.identity("alpha", Role::Agent);
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&lines);
+        let tell: Tell = Box::new(move |line| told.lock().unwrap().push(line.to_owned()));
+        let config = server_config(&agent, None).unwrap();
+        let door = Door::open("127.0.0.1:0".parse().unwrap(), config, limits, tell).await.unwrap();
+        let (keeper, address) = (door.keeper(), door.address());
+        let router = server.add_service(Echo);
+        let serving = tokio::spawn(async move { router.serve_with_incoming(door).await.unwrap() });
+        Self { house, agent, keeper, address, lines, serving }
+    }
+
+    fn controller(&mut self, name: &str) -> Arc<ClientConfig> {
+        client_config(&self.house.identity(name, Role::Controller), None).unwrap()
+    }
+
+    async fn channel(&self, config: Arc<ClientConfig>) -> Result<Channel, tonic::transport::Error> {
+        channel(self.address, config).await
+    }
+
+    /// Sockets of the door's side that are still there, from the kernel's table (`proc_pid_net(5)`).
+    fn connections(&self) -> usize {
+        const LISTEN: &str = "0A";
+        let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+        let port = format!(":{:04X}", self.address.port());
+        let ours = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|columns| {
+            // Local address, state, and the inode: a connection that only the kernel still knows has none.
+            columns.len() > 9 && columns[1].ends_with(&port) && columns[3] != LISTEN && columns[9] != "0"
+        });
+        ours.count()
+    }
+
+    /// Waits until all connections are gone, at the door and in the kernel.
+    async fn all_gone(&self) {
+        until("all connections are gone", || self.connections() == 0 && self.keeper.guests().is_empty()).await;
+    }
+
+    /// The door still does what it is for.
+    async fn still_serves(&mut self) {
+        let config = self.controller("desk");
+        let channel = self.channel(config).await.unwrap();
+        assert_eq!(echo::say(&channel, "still there").await.unwrap(), "still there");
+    }
+
+    fn log(&self) -> String {
+        self.lines.lock().unwrap().join("\n")
+    }
+}
+
+impl Drop for Drill {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn channel(address: SocketAddr, config: Arc<ClientConfig>) -> Result<Channel, tonic::transport::Error> {
+    let connector = TlsConnector::from(config);
+    let connect = tower::service_fn(move |_| {
+        let connector = connector.clone();
+        async move {
+            let stream = TcpStream::connect(address).await?;
+            // Without this a call's time is that of a delayed acknowledgement, 40 ms.
+            stream.set_nodelay(true)?;
+            let stream = connector.connect(server_name("alpha").unwrap(), stream).await?;
+            Ok::<_, io::Error>(TokioIo::new(stream))
+        }
+    });
+    Endpoint::from_static("http://alpha").timeout(PATIENCE).connect_with_connector(connect).await
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited for: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Reads until the other side closes, and tells what came.
+async fn until_closed(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> Vec<u8> {
+    let mut said = Vec::new();
+    // A reset is a close, too.
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut said)).await;
+    drop(read.expect("the door closes the connection"));
+    said
+}
