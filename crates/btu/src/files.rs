@@ -55,7 +55,23 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     Ok(Source { name: what.to_owned(), text, directory: Some(directory) })
 }
 
+/// How a setting is kept in the text of a network.
+const SET: &str = "# --set ";
+
+/// The drawing that a text of [`Source::with_settings`] says; the files it names are looked for here and in the library.
+pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
+    let lines = text.lines().map_while(|line| line.strip_prefix(SET));
+    let settings: Vec<(String, String)> = lines.filter_map(|line| setting(line).ok()).collect();
+    let (name, text, directory) = ("the stored network".to_owned(), text.to_owned(), Some(PathBuf::from(".")));
+    Source { name, text, directory }.read(&settings)
+}
+
 impl Source {
+    /// The text with the settings as remarks before it: what was set belongs to the network as much as what its file says.
+    pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
+        settings.iter().fold(String::new(), |set, (key, value)| set + &format!("{SET}{key}={value}\n")) + &self.text
+    }
+
     /// The drawing, or everything that is wrong with the file.
     pub(crate) fn read(&self, settings: &[(String, String)]) -> Result<Drawing, ReadError> {
         let files = |name: &str| self.file(name);
@@ -124,6 +140,15 @@ mod tests {
     fn a_library_network_goes_by_its_name() {
         let drawing = network("laboratory-1995", &[]).unwrap();
         assert_eq!(drawing.name, "laboratory-1995");
+    }
+
+    #[test]
+    fn a_stored_network_keeps_its_settings() {
+        let source = source("satellite").unwrap();
+        let settings = vec![("links.space.forth.rate".to_owned(), "123 kb/s".to_owned())];
+        let asked = source.read(&settings).unwrap();
+        assert_eq!(stored(&source.with_settings(&settings)).unwrap(), asked);
+        assert_ne!(stored(&source.text).unwrap(), asked);
     }
 
     #[test]

@@ -1,37 +1,58 @@
-//! `btu pipe`: from the command line to plans, a run for each transport, and what came of them.
+//! `btu pipe`: from the command line to plans, their runs, and what came of them.
 
 mod ends;
 mod ground;
+mod hint;
 mod interruption;
+mod job;
+mod journal;
+mod live;
+mod load;
 mod plan;
+mod resume;
 mod series;
 mod show;
+mod trouble;
 
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::Context;
 use btu_control::coordinator::CoordinatorError;
-use btu_store::RunId;
+use btu_store::{RunId, Store};
+use btu_suite::pipe::{Point, SetPoint, facts};
 use btu_testbed::house::Signals;
 
 use crate::cli::{Common, Pipe};
 use crate::preflight;
-use crate::progress::Steps;
 
-pub(crate) use show::{SUITE, cells, stored};
+pub(crate) use show::{cells, is_ours, stored};
 
 use ground::Ground;
 use interruption::Interruption;
+use job::Job;
+use journal::Journal;
+use live::Screen;
+use load::Loads;
 use plan::Asked;
+use resume::Resumed;
+use series::{Place, Series};
 
-/// Measures a signature for each transport that was asked for.
+/// Measures what was asked for.
 pub(crate) fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
-    let asked = plan::asked(pipe)?;
+    let (asked, resumed) = match &pipe.way.resume {
+        Some(name) => {
+            let (asked, resumed) = resume::resumed(&preflight::store(common)?, name)?;
+            plan::refuse_files(pipe, &asked.jobs)?;
+            (asked, Some(resumed))
+        }
+        None => (plan::asked(pipe)?, None),
+    };
     // Before any thread is started, so that no signal ends this process before the network is down.
     let signals = Signals::take().context("waiting for signals")?;
     let interruption = Interruption::default();
     let runs = thread::scope(|scope| {
-        let work = scope.spawn(|| measure(pipe, common, &asked, &signals, &interruption));
+        let work = scope.spawn(|| measure(pipe, common, &asked, resumed, &signals, &interruption));
         if let Some(signal) = signals.await_request_while(|| !work.is_finished())? {
             interruption.raise(signal);
         }
@@ -45,30 +66,80 @@ fn measure(
     pipe: &Pipe,
     common: &Common,
     asked: &Asked,
+    resumed: Option<Resumed>,
     signals: &Signals,
     interruption: &Interruption,
 ) -> anyhow::Result<Vec<RunId>> {
     let mut store = preflight::store(common)?;
-    let steps = Steps::new(pipe.quiet);
-    let raised = Ground::prepare(asked, interruption, &steps);
-    let ground = interruption.instead_of(raised)?;
+    let scratch = scratch(pipe, &store);
+    let screen = Screen::new(pipe.quiet);
+    let ground = interruption.instead_of(Ground::prepare(asked, interruption, &screen.steps))?;
+    let place = Place { ground: &ground, signals, interruption, screen: &screen };
     let mut runs = Vec::new();
-    for plan in &asked.plans {
-        let series = series::Series { plan, ground: &ground, signals, interruption, steps: &steps };
-        let (run, outcome) = series.run(&mut store, asked, pipe.label.as_deref())?;
+    let mut resumed = resumed;
+    for job in &asked.jobs {
+        let (journal, known) = if let Some(Resumed { run, known }) = resumed.take() {
+            (Journal::reopen(&store, run, known.iter().map(Vec::len).sum())?, known)
+        } else {
+            let label = pipe.label.as_deref();
+            let journal = Journal::begin(&mut store, job, &network(job, asked), asked.profile, label)?;
+            (journal, vec![Vec::new(); job.plans().len()])
+        };
+        let outcome = interruption.instead_of(perform(&place, job, known, &journal, &scratch));
+        let state = trouble::state(&outcome);
+        let why = outcome.as_ref().err().map(|error| format!("{error:#}"));
+        let run = journal.end(state, why.as_deref())?;
         runs.push(run);
         if let Err(error) = outcome {
-            steps.clear();
-            advise(run, &error);
+            screen.steps.clear();
+            advise(run, job, &error);
             return Err(error);
         }
     }
-    steps.clear();
+    screen.steps.clear();
     ground.lower()?;
     Ok(runs)
 }
 
-fn advise(run: RunId, error: &anyhow::Error) {
+/// What is between the ends of this job.
+fn network(job: &Job, asked: &Asked) -> String {
+    let here = job.plans().iter().all(|plan| plan.place == btu_suite::pipe::Place::Here);
+    if here { "local".to_owned() } else { asked.network.clone() }
+}
+
+/// Where a load's files are, on the disk of the stored runs unless the user says otherwise.
+fn scratch(pipe: &Pipe, store: &Store) -> PathBuf {
+    let beside = || store.path().parent().unwrap_or(Path::new(".")).join("scratch");
+    pipe.way.scratch.clone().unwrap_or_else(beside)
+}
+
+/// Measures one run, point by point, into its journal.
+fn perform(
+    place: &Place<'_>,
+    job: &Job,
+    known: Vec<Vec<Point>>,
+    journal: &Journal<'_>,
+    scratch: &Path,
+) -> anyhow::Result<()> {
+    let plans = job.plans();
+    let mut loads = Loads::new(place, scratch, job.seed());
+    loads.prepare(plans)?;
+    match job {
+        Job::Hint(run) => hint::measure(place, run, journal, &mut loads)?,
+        Job::One(plan) => Series::new(place, plans, known)
+            .measure(journal, &mut loads, &mut |_, point| journal.save(0, &facts(plan, point), point))?,
+        Job::Set(set) => Series::new(place, plans, known).measure(journal, &mut loads, &mut |series, point| {
+            let record = SetPoint { series, point: point.clone() };
+            journal.save(0, &facts(&set.series[series], point), &record)
+        })?,
+    }
+    loads.note(journal)
+}
+
+fn advise(run: RunId, job: &Job, error: &anyhow::Error) {
     let why = if error.is::<CoordinatorError>() { "was stopped" } else { "ended early" };
-    eprintln!("Run {run} {why}; the sizes it finished are kept: btu show {run}");
+    eprintln!("Run {run} {why}; what it finished is kept: btu show {run}");
+    if !matches!(job, Job::Hint(_)) {
+        eprintln!("Finish it with: btu pipe --resume {run}");
+    }
 }

@@ -128,13 +128,14 @@ impl Steps {
         self.bar.tick();
     }
 
-    /// Shows that so many steps are done since `begun`, and what the last one brought.
-    pub(crate) fn show(&self, done: usize, of: usize, begun: Instant, text: &str) {
+    /// Shows that so many steps are done since `begun`, what the last one brought, and some lines below that.
+    pub(crate) fn show_over(&self, done: usize, of: usize, begun: Instant, text: &str, below: &[String]) {
+        let below = below.iter().fold(String::new(), |all, line| all + "\n" + line);
         self.bar.set_style(style("{bar:24} {pos}/{len}  {msg}"));
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
         let left = begun.elapsed().mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64);
-        self.bar.set_message(format!("{} left  {text}", clock(left)));
+        self.bar.set_message(format!("{} left  {text}{below}", clock(left)));
     }
 
     /// Takes the bar off the screen.

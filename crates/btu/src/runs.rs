@@ -32,7 +32,7 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
 pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let row = store.run(&show.run)?;
-    if row.summary.suite == pipe::SUITE {
+    if pipe::is_ours(&row.summary.suite) {
         return if show.cells { pipe::cells(&store, &row, common) } else { pipe::stored(&store, &row, common) };
     }
     let stored = Stored::named(&store, &show.run)?;
@@ -91,7 +91,7 @@ fn label(run: &RunSummary) -> Option<String> {
 }
 
 fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
-    let is_rated = run.suite != pipe::SUITE;
+    let is_rated = !pipe::is_ours(&run.suite);
     let rating = if is_rated { Stored::read(store, run.id)?.verdict.rating } else { None };
     Ok(RunLine {
         id: run.id.to_string(),

@@ -37,9 +37,8 @@ impl Stored {
     /// Reads `run` and judges it.
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
-        if row.summary.suite == pipe::SUITE {
-            let what =
-                format!("run {run} is a signature of `btu pipe`: it has no rating; see it with `btu show {run}`");
+        if pipe::is_ours(&row.summary.suite) {
+            let what = format!("run {run} is one of `btu pipe`: it has no rating; see it with `btu show {run}`");
             return Err(Refusal::Usage(what).into());
         }
         let cells = store.cells(run)?;

@@ -10,9 +10,14 @@ const DEFAULT_COLUMNS: usize = 100;
 
 /// Whether standard output takes colour (<https://no-color.org>).
 pub(crate) fn colour() -> bool {
+    colour_of(&stdout())
+}
+
+/// Whether this output does.
+pub(crate) fn colour_of(output: &impl IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    stdout().is_terminal() && !refused && !dumb
+    output.is_terminal() && !refused && !dumb
 }
 
 /// Width of the text output in columns.

@@ -1,4 +1,5 @@
-//! A worker's life: read one order, set up, say ready, wait for `go`, perform, account, exit.
+//! A worker's life: read one order, set up, say ready, wait for `go`, perform, account, exit. One that measures in turns
+//! waits for another `go` after each point.
 //!
 //! The worker dies with its agent: a thread watches standard input and ends the process when it closes.
 
@@ -36,8 +37,14 @@ fn perform() -> Result<Word, Trouble> {
     say(&Word::Ready { endpoint: performance.endpoint() })?;
     let stop = Arc::new(AtomicBool::new(false));
     let started = watch_input(input, Arc::clone(&stop))?;
-    started.recv().map_err(|_| "waiting for the start: the agent closed the connection")?;
-    Ok(Word::Done(Box::new(performance.perform_telling(&stop, &mut |word| say(&word))?)))
+    let wait = || started.recv().map_err(|_| io::Error::other("waiting for `go`: the agent closed the connection"));
+    wait()?;
+    let in_turns = matches!(&order.activity, Activity::Pipe(end) if end.turns);
+    let mut tell = |word| {
+        say(&word)?;
+        if in_turns { wait() } else { Ok(()) }
+    };
+    Ok(Word::Done(Box::new(performance.perform_telling(&stop, &mut tell)?)))
 }
 
 fn read_order(input: &mut BufReader<Stdin>) -> Result<Order, Trouble> {

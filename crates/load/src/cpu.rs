@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::ops::{Add, Mul};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_suite::activity::{Performance, Rounds};
 use btu_suite::record::{Host, Outcome, Report};
@@ -98,8 +98,8 @@ impl Crunch {
         black_box(&block);
     }
 
-    /// The rounds asked for; how many they were.
-    fn work(&mut self, account: &Account) -> Result<u64, LoadError> {
+    /// The rounds asked for, or those until it is told to stop where a time is asked for; how many they were.
+    fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<u64, LoadError> {
         match self.rounds {
             Rounds::Count(count) => {
                 (0..count).for_each(|_| self.round());
@@ -108,7 +108,7 @@ impl Crunch {
             Rounds::For(time) => {
                 let end = account.started() + time;
                 let mut count = 0;
-                while account::now()? < end {
+                while account::now()? < end && !stop.load(Ordering::Relaxed) {
                     self.round();
                     count += 1;
                 }
@@ -123,9 +123,9 @@ impl Performance for Crunch {
         None
     }
 
-    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
-        let work = self.work(&account)?;
+        let work = self.work(&account, stop)?;
         let closed = account.close()?;
         let method = format!(
             "per round {} dependent complex multiply-adds, then {} KiB into fresh pages",
@@ -188,6 +188,11 @@ mod tests {
         let never = AtomicBool::new(false);
         let report = Box::new(Crunch::new(1, Rounds::Count(37))).perform(&never).expect("rounds");
         assert!(matches!(report.outcome, Outcome::Host(Host { work: 37, .. })), "{:?}", report.outcome);
+
+        let stopped = AtomicBool::new(true);
+        let report =
+            Box::new(Crunch::new(1, Rounds::For(Span::from_seconds(60)))).perform(&stopped).expect("no rounds");
+        assert!(matches!(report.outcome, Outcome::Host(Host { work: 0, .. })), "{:?}", report.outcome);
 
         let time = Span::from_milliseconds(50);
         let report = Box::new(Crunch::new(1, Rounds::For(time))).perform(&never).expect("rounds");

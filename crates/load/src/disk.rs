@@ -9,7 +9,7 @@ mod source;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_suite::activity::{self, Performance, Work};
 use btu_suite::record::{Host, Outcome, Report};
@@ -79,12 +79,13 @@ impl Copying {
         })
     }
 
-    /// Copies until the work is done; every pass ends on the device.
-    fn work(&mut self, account: &Account) -> Result<Progress, LoadError> {
+    /// Copies until the work is done, or until it is told to stop where a time is asked for; every pass ends on the device.
+    fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<Progress, LoadError> {
         let mut progress = Progress::default();
+        let is_timed = matches!(self.work, Work::For(_));
         loop {
             let left = self.left(account, progress)?;
-            if left == 0 {
+            if left == 0 || (is_timed && stop.load(Ordering::Relaxed)) {
                 self.end_pass()?;
                 return Ok(progress);
             }
@@ -154,9 +155,9 @@ impl Performance for Copying {
         None
     }
 
-    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
-        let progress = self.work(&account)?;
+        let progress = self.work(&account, stop)?;
         let closed = account.close()?;
         self.verify(progress.standing)?;
         Ok(closed.report(Outcome::Host(Host { work: progress.total, method: self.method() })))

@@ -6,6 +6,7 @@
 mod compare;
 mod csv;
 mod head;
+mod hint;
 mod history;
 pub mod html;
 mod machines;
@@ -28,6 +29,7 @@ mod xlsx_page;
 pub use compare::{comparison_markdown, comparison_page, comparison_text};
 pub use csv::csv;
 pub use head::{RunHead, TextOptions};
+pub use hint::{hint_csv, hint_picture, hint_text};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
 pub use machines::machines_text;
 pub use markdown::markdown;
@@ -39,7 +41,10 @@ pub use model_check::{
     check_picture, check_text,
 };
 pub use pictures::svg;
-pub use pipe::{Graph, NamedSignature, layers_text, np_out, pipe_csv, pipe_picture, pipe_plot, pipe_text};
+pub use pipe::{
+    Graph, NamedSignature, PLOT_ROWS, named_signatures, np_out, pipe_csv, pipe_picture, pipe_plot, pipe_text, set_csv,
+    set_text, signature_names,
+};
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use run_page::{Origin, RuleFacts, RunMark, RunReport, run_marks, run_page};
 pub use runs::{RunLine, runs_text};

@@ -172,7 +172,7 @@ impl Columns<'static> {
 }
 
 /// A span as an integer of the database, which has a sign: 292 years at most.
-fn column(span: Span) -> i64 {
+pub(crate) fn column(span: Span) -> i64 {
     i64::try_from(span.nanoseconds()).unwrap_or(i64::MAX)
 }
 

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::pipe::{End, PipePlan, Point};
+use crate::hint::{HintPlan, HintPoint};
+use crate::pipe::{End, Pattern, PipePlan, Point, Sizes};
 use crate::record::Report;
 
 /// What one worker has to do.
@@ -87,6 +88,8 @@ pub enum Activity {
     FtpFetch(FtpFetch),
     /// One end of a pipe: the near end measures, the far end does as it is told.
     Pipe(Box<PipeEnd>),
+    /// One process of HINT: the near end measures, the far end takes its share of the work.
+    Hint(Box<HintEnd>),
 }
 
 /// The token that opens a data connection: only a peer that was told it may start a flow.
@@ -266,6 +269,36 @@ pub struct PipeEnd {
     pub token: Token,
     /// What is measured; the same at both ends.
     pub plan: PipePlan,
+    /// Whether the near end waits for another `go` after each size: others have their turn, or what was measured is
+    /// stored meanwhile.
+    #[serde(default)]
+    pub turns: bool,
+}
+
+/// What HINT exchanges at a time: three numbers of eight bytes.
+const HINT_MESSAGE: Bytes = Bytes::new(24);
+
+/// One process of HINT.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HintEnd {
+    /// Which.
+    pub end: End,
+    /// Where the two meet.
+    pub meeting: PipeMeeting,
+    /// Said by who connects before anything else.
+    pub token: Token,
+    /// What is measured; the same at both ends.
+    pub hint: HintPlan,
+    /// How the exchange is carried: transport and its options; the sizes do not matter.
+    pub pipe: PipePlan,
+}
+
+impl HintEnd {
+    /// The pipe that carries its exchange, for messages of a lap's number and two sums.
+    pub fn as_pipe(&self) -> PipeEnd {
+        let plan = PipePlan { pattern: Pattern::PingPong, sizes: Sizes::one(HINT_MESSAGE), ..self.pipe.clone() };
+        PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: false }
+    }
 }
 
 /// Where the two ends of a pipe meet.
@@ -291,6 +324,8 @@ pub enum Word {
     },
     /// A message size of a pipe is measured; more may follow.
     Point(Box<Point>),
+    /// A number of intervals of HINT is measured; more may follow.
+    Step(Box<HintPoint>),
     /// Finished.
     Done(Box<Report>),
     /// Could not do it; the message names the operation and the object.

@@ -279,6 +279,7 @@ impl Activity {
             Self::FtpRelay(_) => "ftp-relay",
             Self::FtpFetch(_) => "ftp-fetch",
             Self::Pipe(_) => "pipe",
+            Self::Hint(_) => "hint",
         }
     }
 
@@ -293,6 +294,7 @@ impl Activity {
             Self::FtpServe(serve) => serve.address = address,
             Self::FtpRelay(relay) => relay.address = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Listen(address)),
+            Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Listen(address)),
             Self::Null | Self::Request(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpFetch(_) => {}
         }
     }
@@ -307,6 +309,7 @@ impl Activity {
             Self::Request(request) => request.to = peer,
             Self::FtpFetch(fetch) => fetch.server = peer,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
+            Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
             Self::Null | Self::Respond(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpServe(_) | Self::FtpRelay(_) => {}
         }
     }

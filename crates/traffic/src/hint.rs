@@ -3,7 +3,9 @@
 //! A lap is work and one exchange. Each process bounds its own chunks; the far one sends its two sums and the lap's
 //! number (24 bytes), the near one adds its own and sends the total back with the same number. So an exchange is two
 //! messages one after the other, every lap needs what came of the one before, and nothing can be sent ahead or
-//! together. Whoever opens the connection turns Nagle's algorithm off and sets the time-outs.
+//! together. The two speak strictly in turn, also between the laps: then it goes over every transport, those that repair
+//! losses by the pattern and those of requests and answers, too. Whoever opens the connection turns Nagle's algorithm off
+//! and sets the time-outs.
 
 use std::io::{self, Read, Write};
 
@@ -46,7 +48,7 @@ const ORDER: u64 = u64::MAX;
 pub fn near<S: Read + Write>(
     stream: &mut S,
     plan: &HintPlan,
-    measured: &mut impl FnMut(&HintPoint),
+    measured: &mut (impl FnMut(&HintPoint) + ?Sized),
 ) -> Result<Vec<HintPoint>, HintError> {
     let mut end = End::new(stream, plan, 0);
     let mut points: Vec<HintPoint> = Vec::new();
@@ -65,8 +67,36 @@ pub fn near<S: Read + Write>(
             HintNext::Done(_) => break,
         }
     }
-    end.send([ORDER, 0, 0])?;
+    end.part()?;
     Ok(points)
+}
+
+/// The same work by one process alone: what two of them are held against.
+pub fn alone(plan: &HintPlan, measured: &mut (impl FnMut(&HintPoint) + ?Sized)) -> Vec<HintPoint> {
+    let mut kernel = Kernel::new(Grid::DOUBLE, plan.share(0), plan.most_intervals);
+    let mut points: Vec<HintPoint> = Vec::new();
+    let mut pilot = Span::ZERO;
+    while let HintNext::Measure { intervals, laps } = plan.next(&points, pilot) {
+        if pilot == Span::ZERO {
+            pilot = Span::from_nanoseconds((work(&mut kernel, intervals, 10).nanoseconds() / 10).max(1));
+            continue;
+        }
+        let trials = (0..plan.trials).map(|_| work(&mut kernel, intervals, laps)).collect();
+        let Bounds { lower, upper } = kernel.run(intervals);
+        let point = HintPoint { intervals, laps, trials, alone: Vec::new(), lower, upper };
+        measured(&point);
+        points.push(point);
+    }
+    points
+}
+
+/// How long so many laps take one process.
+fn work(kernel: &mut Kernel, intervals: u64, laps: u64) -> Span {
+    let started = now();
+    for _ in 0..laps {
+        std::hint::black_box(kernel.run(std::hint::black_box(intervals)));
+    }
+    now().since(started)
 }
 
 /// Answers the near end until it ends the run.
@@ -75,13 +105,14 @@ pub fn far<S: Read + Write>(stream: &mut S, plan: &HintPlan) -> Result<(), HintE
     loop {
         let [word, intervals, laps] = end.receive()?;
         match (word, laps) {
-            (ORDER, 0) => return Ok(()),
+            (ORDER, 0) => return end.send([ORDER, 0, 0]),
             (ORDER, laps) => {
                 for lap in 0..laps {
                     let own = end.kernel.run(intervals);
                     end.send([lap, own.lower.to_bits(), own.upper.to_bits()])?;
                     end.answer(lap)?;
                 }
+                end.send([ORDER, intervals, laps])?;
             }
             (found, _) => return Err(HintError::OutOfStep { expected: ORDER, found }),
         }
@@ -106,7 +137,7 @@ impl<'a, S: Read + Write> End<'a, S> {
             let (elapsed, bounds) = self.trial(intervals, laps)?;
             point.trials.push(elapsed);
             (point.lower, point.upper) = (bounds.lower, bounds.upper);
-            point.alone.push(self.alone(intervals, laps));
+            point.alone.push(work(&mut self.kernel, intervals, laps));
         }
         Ok(point)
     }
@@ -121,16 +152,17 @@ impl<'a, S: Read + Write> End<'a, S> {
             total = own.and(self.answer(lap)?);
             self.send([lap, total.lower.to_bits(), total.upper.to_bits()])?;
         }
-        Ok((now().since(started), total))
+        let elapsed = now().since(started);
+        match self.receive()? {
+            [ORDER, ..] => Ok((elapsed, total)),
+            [found, ..] => Err(HintError::OutOfStep { expected: ORDER, found }),
+        }
     }
 
-    /// The same work without the exchange.
-    fn alone(&mut self, intervals: u64, laps: u64) -> Span {
-        let started = now();
-        for _ in 0..laps {
-            std::hint::black_box(self.kernel.run(std::hint::black_box(intervals)));
-        }
-        now().since(started)
+    /// Ends the run. A far end that has gone on hearing it was too quick to be heard itself.
+    fn part(&mut self) -> Result<(), HintError> {
+        self.send([ORDER, 0, 0])?;
+        self.receive().map_or(Ok(()), |_| Ok(()))
     }
 
     /// The other end's sums for a lap.
@@ -195,6 +227,17 @@ mod tests {
         let qualities: Vec<i64> = verdict.steps.iter().take(8).map(|step| step.quality.round() as i64).collect();
         assert_eq!(qualities, [7, 9, 11, 13, 15, 19, 23, 29], "1996, figure 6");
         assert!(verdict.exchange_seconds.is_some_and(|exchange| exchange.value > 0.0));
+    }
+
+    #[test]
+    fn one_process_alone_finds_the_area_too() {
+        let plan = HintPlan { processes: 1, ..plan() };
+        let mut heard = 0;
+        let points = alone(&plan, &mut |_| heard += 1);
+        let verdict = judge(&plan, &points, None).unwrap();
+        assert!(verdict.is_valid(), "{verdict:?}");
+        assert_eq!((verdict.steps.len(), heard, verdict.steps[0].intervals), (20, 20, 2));
+        assert_eq!(verdict.exchange_seconds, None);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub fn prepare(order: &Order) -> Result<Option<Box<dyn Performance>>, TrafficErr
         Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part)?),
         Activity::UdpReceive(part) => Box::new(udp::receive::Receiver::prepare(order, part)?),
         Activity::Pipe(part) => return pipe::prepare(order, part).map(Some),
+        Activity::Hint(part) if part.hint.processes == 1 => Box::new(pipe::Alone(part.hint.clone(), part.end)),
+        Activity::Hint(part) => return pipe::prepare(order, &part.as_pipe()).map(Some),
         _ => return Ok(None),
     }))
 }

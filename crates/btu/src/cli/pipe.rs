@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use btu_suite::cell::Load;
 use btu_suite::pipe::{Kind, Pattern, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
@@ -18,6 +19,10 @@ Examples:
   btu pipe --network satellite --from ship --to server on a network file's network
   btu pipe --pattern streaming --json > stream.json
   btu pipe --network '10 Mb/s' --svg graphs.svg --with netpipe96
+  btu pipe --layers                                    what TLS, HTTP/2 and QUIC cost, above plain TCP and UDP
+  btu pipe --load cpu,disk                             what is left while the machine also works
+  btu pipe --hint --network '10 Mb/s'                  HINT by two processes with that network between them
+  btu pipe --resume latest                             the sizes that a stopped run still lacks
 
 Transports: tcp, udp, unix-stream, unix-seqpacket, pipe, shared-memory. Sizes are NetPIPE's sequence between two sizes,
 a list such as 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
@@ -36,9 +41,11 @@ pub(crate) enum PrecisionName {
 /// `btu pipe`.
 #[derive(Debug, Args)]
 pub(crate) struct Pipe {
-    /// How bytes are moved; several are measured one after the other
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "tcp")]
+    /// How bytes are moved; several are measured one after the other [default: tcp]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) transport: Vec<Kind>,
+    #[command(flatten)]
+    pub(crate) way: Way,
     /// Who sends when: ping-pong, streaming, bidirectional
     #[arg(long, value_name = "NAME", default_value = "ping-pong")]
     pub(crate) pattern: Pattern,
@@ -102,16 +109,46 @@ pub(crate) struct Pipe {
     pub(crate) wanted: Wanted,
 }
 
+/// What else is measured than a signature.
+#[derive(Debug, Args)]
+pub(crate) struct Way {
+    /// The cost of each layer: the transports in turns, size by size, held against the first of them
+    #[arg(long)]
+    pub(crate) layers: bool,
+    /// The signature of a busy machine beside the idle one, in turns: cpu, disk, transfer
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = busy, conflicts_with = "layers")]
+    pub(crate) load: Vec<Load>,
+    /// HINT between two processes: quality improvements per second, with the transport between them
+    #[arg(long, conflicts_with_all = ["layers", "load", "pattern", "sizes"])]
+    pub(crate) hint: bool,
+    /// Directory on the disk that a load exercises [default: `scratch` beside the stored runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Measure what this run still lacks instead of beginning a new one: r12, or latest
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "transport", "layers", "load", "hint", "pattern", "sizes", "perturbation", "precision", "trials", "target_time",
+        "limit", "local", "network", "from", "to", "settings", "nodelay", "send_buffer", "receive_buffer", "cold", "offset",
+        "integrity", "each", "seed", "label"
+    ])]
+    pub(crate) resume: Option<String>,
+}
+
+/// A load that is not idleness.
+fn busy(text: &str) -> Result<Load, String> {
+    let found = Load::HOST.into_iter().find(|load| load.name() == text);
+    found.ok_or_else(|| format!("there is no load `{text}`; there are cpu, disk, transfer"))
+}
+
 /// What is made of the results.
 #[derive(Debug, Args)]
 pub(crate) struct Wanted {
     /// Write the points as `NetPIPE`'s np.out, whose Mbps are 2^20 bits; for one transport
     #[arg(long, value_name = "FILE")]
     pub(crate) np_out: Option<PathBuf>,
-    /// Write the times of all sizes as comma-separated values; for one transport
+    /// Write the times of all sizes as comma-separated values; for one run
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Draw the four graphs, all transports in each, to this file
+    /// Draw the four graphs, all transports in each, to this file; of HINT the QUIPS graph
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// The same as PNG

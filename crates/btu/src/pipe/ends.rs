@@ -1,7 +1,9 @@
-//! The two worker processes of a series, and what they say.
+//! The worker processes of a run, and what they say.
 
+use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +19,29 @@ const LONGEST_WORD_BYTES: u64 = 16 << 20;
 /// A look at the interruption is due so often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What an end says.
+/// Which worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    /// An end of the pipe with this number.
+    End(usize, End),
+    /// What the machine does besides.
+    Load,
+    /// Who serves the load.
+    Server,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::End(_, End::Near) => "the near end",
+            Self::End(_, End::Far) => "the far end",
+            Self::Load => "the load",
+            Self::Server => "the load's server",
+        })
+    }
+}
+
+/// What a worker says.
 #[derive(Debug)]
 pub(super) enum Said {
     /// A word.
@@ -28,11 +52,11 @@ pub(super) enum Said {
     End,
 }
 
-/// Both workers; dropping them kills them.
+/// The workers; dropping them kills them.
 pub(super) struct Ends {
-    workers: Vec<(End, Worker)>,
-    to: Sender<(End, Said)>,
-    words: Receiver<(End, Said)>,
+    workers: Vec<(Who, Worker)>,
+    to: Sender<(Who, Said)>,
+    words: Receiver<(Who, Said)>,
 }
 
 struct Worker {
@@ -50,7 +74,7 @@ impl Ends {
     /// Starts a worker and gives it its order. It is killed when the calling thread ends.
     pub(super) fn start(
         &mut self,
-        end: End,
+        who: Who,
         mut command: Command,
         order: &Order,
         signals: &Signals,
@@ -59,22 +83,16 @@ impl Ends {
         let mut child = signals.start(&mut command).context("starting a worker")?;
         let (orders, words) = child.stdin.take().zip(child.stdout.take()).context("a worker's pipes are missing")?;
         let to = self.to.clone();
-        thread::Builder::new().name("words".to_owned()).spawn(move || listen(end, words, &to))?;
+        thread::Builder::new().name("words".to_owned()).spawn(move || listen(who, words, &to))?;
         let worker = Worker { child, orders };
-        self.workers.push((end, worker));
-        self.tell(end, &serde_json::to_string(order)?);
+        self.workers.push((who, worker));
+        self.tell(who, &serde_json::to_string(order)?);
         Ok(())
     }
 
-    /// Both begin, the far end first.
-    pub(super) fn go(&mut self) {
-        self.tell(End::Far, "go");
-        self.tell(End::Near, "go");
-    }
-
-    /// Tells an end something; one that is gone is found out when it says nothing more.
-    fn tell(&mut self, end: End, line: &str) {
-        if let Some((_, worker)) = self.workers.iter_mut().find(|(which, _)| *which == end) {
+    /// Tells a worker something; one that is gone is found out when it says nothing more.
+    pub(super) fn tell(&mut self, who: Who, line: &str) {
+        if let Some((_, worker)) = self.workers.iter_mut().find(|(which, _)| *which == who) {
             writeln!(worker.orders, "{line}").and_then(|()| worker.orders.flush()).ok();
         }
     }
@@ -84,7 +102,7 @@ impl Ends {
         &self,
         patience: Duration,
         interrupts: impl Fn() -> Option<E>,
-    ) -> anyhow::Result<(End, Said)> {
+    ) -> anyhow::Result<(Who, Said)> {
         let until = Instant::now() + patience;
         loop {
             if let Some(error) = interrupts() {
@@ -93,27 +111,32 @@ impl Ends {
             match self.words.recv_timeout(LOOK_EVERY) {
                 Ok(said) => return Ok(said),
                 Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
-                Err(_) => bail!("neither end has said anything for {} s", patience.as_secs()),
+                Err(_) => bail!("nobody has said anything for {} s", patience.as_secs()),
             }
         }
     }
 
-    /// How an end ended, if it has within a moment.
-    pub(super) fn epitaph(&mut self, end: End, patience: Duration) -> Option<String> {
+    /// What has been said already, if anything.
+    pub(super) fn already_said(&self) -> Option<(Who, Said)> {
+        self.words.try_recv().ok()
+    }
+
+    /// Who was killed or failed, and how, if somebody has within `patience`.
+    pub(super) fn epitaph(&mut self, patience: Duration) -> Option<(Who, ExitStatus)> {
         let until = Instant::now() + patience;
-        let (_, worker) = self.workers.iter_mut().find(|(which, _)| *which == end)?;
         loop {
-            if let Ok(Some(status)) = worker.child.try_wait() {
-                return (!status.success()).then(|| status.to_string());
-            }
-            if Instant::now() >= until {
-                return None;
+            let ended =
+                self.workers.iter_mut().filter_map(|(who, worker)| Some((*who, worker.child.try_wait().ok()??)));
+            // Who was killed comes before who only found that the other is gone.
+            let worst = ended.filter(|(_, status)| !status.success()).max_by_key(|(_, status)| was_killed(*status));
+            if worst.is_some_and(|(_, status)| was_killed(status)) || Instant::now() >= until {
+                return worst;
             }
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Waits for both to exit, which they do when they are done.
+    /// Waits for all to exit, which they do when they are done.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         for (_, worker) in &mut self.workers {
             worker.child.wait().context("waiting for a worker")?;
@@ -132,8 +155,13 @@ impl Drop for Ends {
     }
 }
 
+/// Whether a signal ended it. Who stands for a command in a station ends as the command does.
+pub(super) fn was_killed(status: ExitStatus) -> bool {
+    status.signal().is_some()
+}
+
 /// Passes on what a worker says, until it says no more.
-fn listen(end: End, words: ChildStdout, to: &Sender<(End, Said)>) {
+fn listen(who: Who, words: ChildStdout, to: &Sender<(Who, Said)>) {
     let mut words = BufReader::new(words);
     loop {
         let mut line = String::new();
@@ -142,7 +170,7 @@ fn listen(end: End, words: ChildStdout, to: &Sender<(End, Said)>) {
             _ => Said::End,
         };
         let is_over = !matches!(said, Said::Word(_));
-        if to.send((end, said)).is_err() || is_over {
+        if to.send((who, said)).is_err() || is_over {
             return;
         }
     }

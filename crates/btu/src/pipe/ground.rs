@@ -10,7 +10,9 @@ use btu_suite::pipe::{End, PipePlan, Place};
 use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
 
 use super::interruption::Interruption;
+use super::job::Job;
 use super::plan::{Asked, Stations};
+use super::trouble::Fallen;
 use crate::progress::Steps;
 use crate::{preflight, rate};
 
@@ -53,28 +55,42 @@ impl<'a> Ground<'a> {
         command
     }
 
-    /// Where the far end of this plan waits.
-    pub(super) fn listening(&self, plan: &PipePlan) -> PipeMeeting {
+    /// Where the far end of the pipe with this number waits.
+    pub(super) fn listening(&self, plan: &PipePlan, number: usize) -> PipeMeeting {
         if plan.kind.is_local() {
-            return PipeMeeting::ListenAt(self.meeting());
+            return PipeMeeting::ListenAt(self.meeting(number));
         }
-        let address = match &self.raised {
+        PipeMeeting::Network(Meeting::Listen(self.address_of_far(plan)))
+    }
+
+    /// The far end's address.
+    pub(super) fn address_of_far(&self, plan: &PipePlan) -> IpAddr {
+        match &self.raised {
             Some((_, stations)) if plan.place != Place::Here => stations.address_of_far(),
             _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        };
-        PipeMeeting::Network(Meeting::Listen(address))
+        }
+    }
+
+    /// That the network has fallen, if it has.
+    pub(super) fn fallen(&self) -> Option<Fallen> {
+        self.raised.as_ref().and_then(|(house, _)| house.fallen()).map(Fallen)
     }
 
     /// Where the near end goes; nothing where the far end had to say where it is and did not.
-    pub(super) fn connecting(&self, plan: &PipePlan, endpoint: Option<std::net::SocketAddr>) -> Option<PipeMeeting> {
+    pub(super) fn connecting(
+        &self,
+        plan: &PipePlan,
+        number: usize,
+        endpoint: Option<std::net::SocketAddr>,
+    ) -> Option<PipeMeeting> {
         if plan.kind.is_local() {
-            return Some(PipeMeeting::ConnectAt(self.meeting()));
+            return Some(PipeMeeting::ConnectAt(self.meeting(number)));
         }
         endpoint.map(|endpoint| PipeMeeting::Network(Meeting::Connect(endpoint)))
     }
 
-    fn meeting(&self) -> PathBuf {
-        self.meetings.join("pipe")
+    fn meeting(&self, number: usize) -> PathBuf {
+        self.meetings.join(format!("pipe-{number}"))
     }
 
     /// Takes everything down.
@@ -83,7 +99,7 @@ impl<'a> Ground<'a> {
             Some((house, _)) => {
                 let fallen = house.fallen();
                 house.lower()?;
-                fallen.map_or(Ok(()), |event| Err(anyhow::anyhow!("{event} while it was measured on")))
+                fallen.map_or(Ok(()), |event| Err(Fallen(event).into()))
             }
             None => Ok(()),
         }
@@ -114,7 +130,7 @@ fn raise(
         name: format!("pipe-{}", std::process::id()),
         drawing: stations.drawing.clone(),
         runtime_directory: preflight::runtime_directory()?,
-        seed: asked.plans.first().map_or(0, |plan| plan.seed),
+        seed: asked.jobs.first().map_or(0, Job::seed),
         executable: executable.to_owned(),
         capture: None,
         source: asked.network.clone(),

@@ -1,10 +1,14 @@
 //! What the command line asks for: a plan for each transport, and the network between the stations.
 
 use btu_network::{Drawing, Reader};
+use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Network, Path};
-use btu_suite::pipe::{Buffers, Cache, Check, Kind, PipePlan, Place, Precision, Sizes, SocketOptions};
+use btu_suite::pipe::{
+    Buffers, Cache, Check, Kind, Pattern, PipePlan, Place, Precision, Purpose, SetPlan, Sizes, SocketOptions,
+};
 use btu_units::{BitRate, Bytes, Span};
 
+use super::job::Job;
 use crate::cli::{Pipe, PrecisionName};
 use crate::exit::Refusal;
 use crate::{files, preflight};
@@ -24,8 +28,8 @@ rate = \"1 Gb/s\"
 
 /// What is to be done.
 pub(super) struct Asked {
-    /// One for each transport.
-    pub(super) plans: Vec<PipePlan>,
+    /// One after the other.
+    pub(super) jobs: Vec<Job>,
     /// What is between the ends, as the user would write it.
     pub(super) network: String,
     /// The profile's name in the list of runs.
@@ -45,27 +49,103 @@ pub(super) struct Stations {
 
 /// Reads the command line.
 pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
-    for (option, file) in [("--np-out", &pipe.wanted.np_out), ("--csv", &pipe.wanted.csv)] {
-        if file.is_some() && pipe.transport.len() > 1 {
-            return Err(Refusal::Usage(format!("{option} is a file for one transport: name one")).into());
-        }
-    }
     let (place, network, stations) = place(pipe)?;
     let seed = match pipe.seed {
         Some(seed) => seed,
         None => u64::from(preflight::random()?),
     };
-    let plans =
-        pipe.transport.iter().map(|kind| plan(pipe, *kind, seed, &place)).collect::<anyhow::Result<Vec<_>>>()?;
-    let stations = stations.filter(|_| plans.iter().any(|plan| plan.place != Place::Here));
+    let jobs = jobs(pipe, seed, &place)?;
+    refuse_files(pipe, &jobs)?;
+    let stations = stations.filter(|_| jobs.iter().flat_map(Job::plans).any(|plan| plan.place != Place::Here));
     let network = if stations.is_some() { network } else { "local".to_owned() };
-    let profile = match pipe.precision {
+    Ok(Asked { jobs, network, profile: profile(pipe), stations })
+}
+
+fn profile(pipe: &Pipe) -> &'static str {
+    match pipe.precision {
         PrecisionName::Quick => "quick",
         PrecisionName::Standard => "standard",
         PrecisionName::Full => "full",
-    };
-    Ok(Asked { plans, network, profile, stations })
+    }
 }
+
+/// Files that are for one run, or for one kind of run.
+pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
+    let (np_out, csv) = (pipe.wanted.np_out.is_some(), pipe.wanted.csv.is_some());
+    if np_out && !matches!(jobs, [Job::One(_)]) {
+        return Err(Refusal::Usage("--np-out is a file for one signature: name one transport".to_owned()));
+    }
+    if csv && jobs.len() > 1 {
+        return Err(Refusal::Usage("--csv is a file for one run: name one transport".to_owned()));
+    }
+    Ok(())
+}
+
+/// The stack where none is given: from what carries bytes to what applications speak.
+const STACK: [Kind; 3] = [Kind::UnixStream, Kind::Udp, Kind::Tcp];
+
+fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
+    let plan = |kind| plan(pipe, kind, seed, place);
+    if pipe.way.layers {
+        return Ok(vec![Job::Set(SetPlan::new(Purpose::Layers, stack(pipe, place, plan)?))]);
+    }
+    let tcp = [Kind::Tcp];
+    let kinds = if pipe.transport.is_empty() { &tcp[..] } else { &pipe.transport };
+    let job = |kind: &Kind| {
+        let idle = plan(*kind)?;
+        Ok(match () {
+            () if pipe.way.hint => Job::Hint(Box::new(hint(pipe, idle))),
+            () if pipe.way.load.is_empty() => Job::One(Box::new(idle)),
+            () => {
+                let busy = pipe.way.load.iter().map(|load| PipePlan { load: *load, ..idle.clone() });
+                Job::Set(SetPlan::new(Purpose::Load, std::iter::once(idle.clone()).chain(busy).collect()))
+            }
+        })
+    };
+    kinds.iter().map(job).collect()
+}
+
+/// The layers: those that were named, or all that this place and these options allow.
+fn stack(pipe: &Pipe, place: &Place, plan: impl Fn(Kind) -> anyhow::Result<PipePlan>) -> anyhow::Result<Vec<PipePlan>> {
+    if pipe.memory.cold {
+        let problem =
+            "--layers has both ends of all transports at once, and --cold takes 400 MB for each end: leave one out";
+        return Err(Refusal::Usage(problem.to_owned()).into());
+    }
+    let plans: Vec<PipePlan> = if pipe.transport.is_empty() {
+        let possible = STACK.into_iter().filter(|kind| *place == Place::Here || !kind.is_local());
+        possible.filter_map(|kind| plan(kind).ok()).collect()
+    } else {
+        pipe.transport.iter().map(|kind| plan(*kind)).collect::<anyhow::Result<_>>()?
+    };
+    let mut kinds: Vec<Kind> = plans.iter().map(|plan| plan.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if plans.len() < 2 || kinds.len() < plans.len() {
+        let problem = "--layers needs two transports or more, each once: the others are held against the first";
+        return Err(Refusal::Usage(problem.to_owned()).into());
+    }
+    Ok(plans)
+}
+
+/// HINT over this pipe, and messages of 16 bytes beside it.
+fn hint(pipe: &Pipe, plan: PipePlan) -> HintRun {
+    let of = |processes| {
+        let standard = HintPlan::standard(processes);
+        match pipe.precision {
+            PrecisionName::Quick => {
+                HintPlan { trials: 5, target: Span::from_milliseconds(5), most_intervals: 1 << 17, ..standard }
+            }
+            PrecisionName::Standard => standard,
+            PrecisionName::Full => HintPlan { target: Span::from_milliseconds(200), ..standard },
+        }
+    };
+    let pipe = PipePlan { sizes: Sizes::one(BESIDE), pattern: Pattern::PingPong, ..plan };
+    HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) }
+}
+
+/// What HINT's exchange is held against: two double-precision numbers.
+const BESIDE: Bytes = Bytes::new(16);
 
 fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place) -> anyhow::Result<PipePlan> {
     let place = if kind.is_local() { Place::Here } else { place.clone() };
@@ -165,15 +245,28 @@ fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
         ))
         .into());
     }
-    // What was set belongs to the network as much as what its file says.
-    let set = pipe.settings.iter().fold(String::new(), |set, (key, value)| set + &format!("# --set {key}={value}\n"));
-    let place =
-        Place::Drawing { name: drawing.name.clone(), text: set + &source.text, from: near.clone(), to: far.clone() };
+    let text = source.with_settings(&pipe.settings);
+    let place = Place::Drawing { name: drawing.name.clone(), text, from: near.clone(), to: far.clone() };
     let name = drawing.name.clone();
     Ok((place, name, Some(Stations { drawing, bare: false, near, far })))
 }
 
 impl Stations {
+    /// The stations between which a stored plan was measured; `None` where it was here.
+    pub(super) fn of(place: &Place) -> anyhow::Result<Option<Self>> {
+        match place {
+            Place::Here => Ok(None),
+            Place::Stations { network: Network::Veth } => Self::pair(None).map(Some),
+            Place::Stations { network: Network::Path(path) } => Self::pair(Some(path.rate)).map(Some),
+            Place::Drawing { text, from, to, .. } => {
+                let drawing = files::stored(text).map_err(|error| Refusal::Usage(error.to_string()))?;
+                btu_testbed::house::check(&drawing)?;
+                Ok(Some(Self { drawing, bare: false, near: from.clone(), far: to.clone() }))
+            }
+            _ => Err(Refusal::Usage("a run between machines cannot be resumed: begin a new one".to_owned()).into()),
+        }
+    }
+
     fn pair(rate: Option<BitRate>) -> anyhow::Result<Self> {
         let reader = Reader::new("the pair of stations");
         let reader = match rate {

@@ -1,24 +1,43 @@
-//! What came of a series, from what is stored of it.
+//! What came of a run, from what is stored of it.
+
+mod files;
 
 use anyhow::Context;
-use btu_report::{NamedSignature, np_out, pipe_csv, pipe_picture, pipe_text};
+use btu_report::{hint_text, pipe_text, set_text};
 use btu_store::{RunId, RunRow, Store};
-use btu_suite::pipe::{PipePlan, PipeVerdict, Point, judge};
+use btu_suite::hint::{self, HintRecord, HintResult, HintRun, judge_run};
+use btu_suite::pipe::{self, PipePlan, PipeVerdict, Point, Purpose, SetPlan, SetPoint, SetVerdict, judge, judge_set};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::cli::{Common, Pictures, Pipe};
+use crate::cli::{Common, Pipe};
+use crate::preflight;
 use crate::stored::head;
 use crate::terminal::{print, print_json, text_options};
-use crate::{files, pictures, preflight};
 
-/// The suite's name in the store.
-pub(crate) const SUITE: &str = "pipe";
+/// Whether a run of this suite is one of `btu pipe`.
+pub(crate) fn is_ours(suite: &str) -> bool {
+    suite == pipe::SUITE || suite == hint::SUITE || is_set(suite)
+}
+
+fn is_set(suite: &str) -> bool {
+    Purpose::ALL.iter().any(|purpose| purpose.suite() == suite)
+}
 
 /// What `--json` prints of a run.
 #[derive(Serialize)]
 struct Document<'a> {
     run: &'a RunRow,
-    result: PipeVerdict,
+    result: Outcome,
+}
+
+/// What a run amounts to.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    One(Box<PipeVerdict>),
+    Set(SetVerdict),
+    Hint(Box<HintResult>),
 }
 
 /// Prints the results of these runs, and writes what was asked for of them.
@@ -26,67 +45,84 @@ pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::R
     let store = preflight::store(common)?;
     let rows = runs.iter().map(|run| store.run(&run.to_string())).collect::<Result<Vec<_>, _>>()?;
     let documents = rows.iter().map(|row| document(&store, row)).collect::<anyhow::Result<Vec<_>>>()?;
-    files_of(&documents, pipe)?;
+    files::write(&documents, &pipe.wanted)?;
     if common.json {
         return match &documents[..] {
             [one] => print_json(one),
             several => print_json(several),
         };
     }
-    documents.iter().try_for_each(|document| print(&text(&store, document, pipe.wanted.all)))
-}
-
-/// The files that were asked for; those for one transport are refused for several before anything is measured.
-fn files_of(documents: &[Document<'_>], pipe: &Pipe) -> anyhow::Result<()> {
-    if let [one] = documents {
-        for (path, text) in [(&pipe.wanted.np_out, np_out as fn(&PipeVerdict) -> String), (&pipe.wanted.csv, pipe_csv)]
-        {
-            path.as_ref().map(|path| files::save(path, text(&one.result).as_bytes())).transpose()?;
-        }
-    }
-    let names: Vec<String> = documents.iter().map(|one| one.result.kind.label().to_owned()).collect();
-    let runs: Vec<NamedSignature> =
-        documents.iter().zip(&names).map(|(one, name)| NamedSignature { name, verdict: &one.result }).collect();
-    let pictures = Pictures { svg: pipe.wanted.svg.clone(), png: pipe.wanted.png.clone() };
-    let notes = documents
-        .iter()
-        .map(|one| format!("{}: {}, {}", one.run.summary.id, one.run.summary.network, one.run.summary.created));
-    pictures::draw(&pictures, || pipe_picture("Signatures", notes.collect(), &runs, pipe.wanted.with.is_some()))
+    documents.iter().try_for_each(|document| print(&text(&store, document, pipe.wanted.all)?))
 }
 
 /// Prints what a stored run amounts to.
 pub(crate) fn stored(store: &Store, row: &RunRow, common: &Common) -> anyhow::Result<()> {
     let document = document(store, row)?;
-    if common.json { print_json(&document) } else { print(&text(store, &document, false)) }
+    if common.json { print_json(&document) } else { print(&text(store, &document, false)?) }
+}
+
+fn document<'a>(store: &Store, row: &'a RunRow) -> anyhow::Result<Document<'a>> {
+    let (run, suite) = (row.summary.id, row.summary.suite.as_str());
+    let result = if is_set(suite) {
+        Outcome::Set(judge_set(&plan(row)?, &store.records::<SetPoint>(run)?))
+    } else if suite == hint::SUITE {
+        Outcome::Hint(Box::new(judge_run(&plan(row)?, &store.records::<HintRecord>(run)?)))
+    } else {
+        Outcome::One(Box::new(judge(&plan(row)?, &store.records::<Point>(run)?)))
+    };
+    Ok(Document { run: row, result })
+}
+
+fn plan<T: DeserializeOwned>(row: &RunRow) -> anyhow::Result<T> {
+    serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {}", row.summary.id))
+}
+
+fn text(store: &Store, document: &Document<'_>, all: bool) -> anyhow::Result<String> {
+    let (head, options) = (head(store, document.run), text_options());
+    Ok(match &document.result {
+        Outcome::One(verdict) => pipe_text(verdict, &head, all, &options),
+        Outcome::Set(verdict) => set_text(verdict, &head, all, &options),
+        Outcome::Hint(result) => {
+            hint_text(result, plan::<HintRun>(document.run)?.pipe.kind.label(), &head, all, &options)
+        }
+    })
 }
 
 /// Prints a stored run's points with all their trials.
 pub(crate) fn cells(store: &Store, row: &RunRow, common: &Common) -> anyhow::Result<()> {
-    let points: Vec<Point> = store.records(row.summary.id)?;
-    if common.json {
-        return print(&serde_json::to_string(&points)?);
+    let (run, suite) = (row.summary.id, row.summary.suite.as_str());
+    if is_set(suite) {
+        let set: SetPlan = plan(row)?;
+        return lines(&store.records::<SetPoint>(run)?, common, |SetPoint { series, point }| {
+            let plan = set.series.get(*series);
+            let name = plan.map_or_else(String::new, |plan| format!("{} {}", plan.kind, plan.load));
+            format!("{name:<22} {}", plan.map_or_else(String::new, |plan| trials(plan, point)))
+        });
     }
-    let plan = plan(row)?;
-    let lines = points.iter().map(|point| {
-        let trials = point.one_way_seconds(plan.pattern);
-        let trials = trials.iter().map(|seconds| format!("{:10.3}", seconds * 1e6)).collect::<Vec<_>>().join(" ");
-        format!("{:>10} {trials} us", point.size.count())
-    });
-    print(&lines.collect::<Vec<_>>().join("\n"))
+    if suite == hint::SUITE {
+        let run_plan: HintRun = plan(row)?;
+        return lines(&store.records::<HintRecord>(run)?, common, |record| match record {
+            HintRecord::Message(point) => format!("message {}", trials(&run_plan.pipe, point)),
+            HintRecord::Two(point) => format!("two     {:>10} {}", point.intervals, microseconds(&point.lap_seconds())),
+            HintRecord::One(point) => format!("one     {:>10} {}", point.intervals, microseconds(&point.lap_seconds())),
+        });
+    }
+    let plan: PipePlan = plan(row)?;
+    lines(&store.records::<Point>(run)?, common, |point| trials(&plan, point))
 }
 
-fn document<'a>(store: &Store, row: &'a RunRow) -> anyhow::Result<Document<'a>> {
-    Ok(Document { run: row, result: read(store, row)? })
+/// A line for each record, or all as JSON.
+fn lines<T: Serialize>(records: &[T], common: &Common, line: impl Fn(&T) -> String) -> anyhow::Result<()> {
+    if common.json {
+        return print(&serde_json::to_string(records)?);
+    }
+    print(&records.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-fn read(store: &Store, row: &RunRow) -> anyhow::Result<PipeVerdict> {
-    Ok(judge(&plan(row)?, &store.records::<Point>(row.summary.id)?))
+fn trials(plan: &PipePlan, point: &Point) -> String {
+    format!("{:>10} {}", point.size.count(), microseconds(&point.one_way_seconds(plan.pattern)))
 }
 
-fn plan(row: &RunRow) -> anyhow::Result<PipePlan> {
-    serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {}", row.summary.id))
-}
-
-fn text(store: &Store, document: &Document<'_>, all: bool) -> String {
-    pipe_text(&document.result, &head(store, document.run), all, &text_options())
+fn microseconds(seconds: &[f64]) -> String {
+    seconds.iter().map(|seconds| format!("{:10.3}", seconds * 1e6)).collect::<Vec<_>>().join(" ") + " us"
 }

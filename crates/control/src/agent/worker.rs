@@ -45,7 +45,9 @@ impl Worker {
         match timeout(PREPARE_LIMIT, worker.exchange(order_json)).await {
             Ok(Ok(Word::Ready { endpoint })) => Ok(Self { endpoint, ..worker }),
             Ok(Ok(Word::Failed { message })) => Err(Status::aborted(message)),
-            Ok(Ok(Word::Point(_) | Word::Done(_))) => Err(Status::internal("the worker was done before it began")),
+            Ok(Ok(Word::Point(_) | Word::Step(_) | Word::Done(_))) => {
+                Err(Status::internal("the worker was done before it began"))
+            }
             Ok(Err(trouble)) => Err(Status::internal(format!("preparing {}: {trouble}", order.activity.kind()))),
             Err(_) => Err(Status::deadline_exceeded(format!(
                 "preparing {}: not ready after {} s",
@@ -132,7 +134,7 @@ impl Worker {
         let result = match word {
             Ok(Word::Done(report)) => Ok(*report),
             Ok(Word::Failed { message }) => Err(Failure::Failed { message }),
-            Ok(Word::Ready { .. } | Word::Point(_)) => {
+            Ok(Word::Ready { .. } | Word::Point(_) | Word::Step(_)) => {
                 Err(Failure::Failed { message: "it said a word that was not due".to_owned() })
             }
             Err(status) => Err(Failure::Died { status }),

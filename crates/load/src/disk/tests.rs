@@ -83,7 +83,7 @@ fn a_wrong_copy_is_found() {
     let directory = tempfile::tempdir().expect("tempdir");
     let order = order(directory.path(), MIB, Work::Bytes(Bytes::new(MIB)));
     let mut copying = Copying::prepare(5, &order).expect("room");
-    copying.work(&Account::open().expect("clocks")).expect("copied");
+    copying.work(&Account::open().expect("clocks"), &AtomicBool::new(false)).expect("copied");
     copying.verify(MIB).expect("a good copy");
     let mut wrong = Aligned::new(ALIGNMENT);
     copying.copy.write("spoil", wrong.slice(ALIGNMENT), MIB - ALIGNMENT as u64).expect("written");

@@ -4,7 +4,7 @@ mod sink;
 mod source;
 
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_suite::activity::{FtpFetch, Performance, Work};
 use btu_suite::record::{Host, Outcome, Report};
@@ -45,7 +45,7 @@ pub(crate) struct Fetching {
 enum End {
     /// After so many bytes.
     Bytes(u64),
-    /// At this moment.
+    /// At this moment, or when told to stop.
     At(Time),
 }
 
@@ -74,17 +74,17 @@ impl Fetching {
 
     /// Fetches until the work is done and the last byte is on the device. What is left of an unfinished transfer is
     /// handed back, to be broken off when the clock has stopped.
-    fn work(&mut self, account: &Account) -> Result<(u64, Option<Transfer>), LoadError> {
+    fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<(u64, Option<Transfer>), LoadError> {
         let end = match self.work {
             Work::Bytes(bytes) => End::Bytes(bytes.count()),
             Work::For(time) => End::At(account.started() + time),
         };
         let mut total = 0;
-        while !is_over(end, total)? {
+        while !is_over(end, total, stop)? {
             let (file, expected) = self.next_file(end, total);
             let mut transfer = self.session.retrieve(&file, expected)?;
             self.sink.restart()?;
-            if let Err(error) = self.pump(&mut transfer, end, &mut total) {
+            if let Err(error) = self.pump(&mut transfer, end, &mut total, stop) {
                 self.session.hurry();
                 return Err(error);
             }
@@ -111,7 +111,7 @@ impl Fetching {
     }
 
     /// From the connection to the file, until the file or the work ends.
-    fn pump(&mut self, transfer: &mut Transfer, end: End, total: &mut u64) -> Result<(), LoadError> {
+    fn pump(&mut self, transfer: &mut Transfer, end: End, total: &mut u64, stop: &AtomicBool) -> Result<(), LoadError> {
         loop {
             let room = match end {
                 // Of a file whose size was asked for exactly, the end must be seen too.
@@ -122,7 +122,7 @@ impl Fetching {
             self.sink.take(&self.block[..length])?;
             *total += length as u64;
             let known_to_come = self.what == What::Known && matches!(end, End::Bytes(_));
-            if transfer.has_ended() || (!known_to_come && is_over(end, *total)?) {
+            if transfer.has_ended() || (!known_to_come && is_over(end, *total, stop)?) {
                 return Ok(());
             }
         }
@@ -138,10 +138,10 @@ impl Fetching {
     }
 }
 
-fn is_over(end: End, total: u64) -> Result<bool, LoadError> {
+fn is_over(end: End, total: u64, stop: &AtomicBool) -> Result<bool, LoadError> {
     Ok(match end {
         End::Bytes(all) => total >= all,
-        End::At(time) => account::now()? >= time,
+        End::At(time) => account::now()? >= time || stop.load(Ordering::Relaxed),
     })
 }
 
@@ -150,9 +150,9 @@ impl Performance for Fetching {
         None
     }
 
-    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
-        let (total, unfinished) = self.work(&account)?;
+        let (total, unfinished) = self.work(&account, stop)?;
         let closed = account.close()?;
         if self.what == What::Known
             && let Some(offset) = self.sink.first_wrong()?

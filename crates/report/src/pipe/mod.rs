@@ -1,11 +1,12 @@
 //! Signatures on paper: text with a plot for a terminal, the four graphs as pictures, files for other programs.
 
+mod cost;
 mod csv;
 mod doubts;
-mod layers;
 mod np_out;
 mod picture;
 mod plot;
+mod set;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -13,8 +14,10 @@ mod text;
 mod unit;
 
 pub use csv::pipe_csv;
-pub use layers::layers_text;
 pub use np_out::np_out;
 pub use picture::{Graph, NamedSignature, pipe_picture};
-pub use plot::pipe_plot;
+pub use plot::{ROWS as PLOT_ROWS, pipe_plot};
+pub use set::{named as named_signatures, names as signature_names, set_csv, set_text};
 pub use text::pipe_text;
+
+pub(crate) use unit::{ends, time, time_unit};

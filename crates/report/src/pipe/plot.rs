@@ -5,19 +5,43 @@ use btu_chart::{mark, terminal};
 use super::picture::{Graph, NamedSignature, panel};
 use crate::head::TextOptions;
 use crate::paint::Paint;
+use crate::sheet::columns;
 
-/// Rows between the axes.
-const ROWS: usize = 14;
+/// Rows between the axes of a result.
+pub const ROWS: usize = 14;
 
-/// The graph of one or several signatures in braille dots, with a legend where there are several series.
-pub fn pipe_plot(graph: Graph, runs: &[NamedSignature], references: bool, options: &TextOptions) -> Vec<String> {
+/// The graph of one or several signatures in braille dots with so many rows between the axes, and a legend where there are
+/// several series.
+pub fn pipe_plot(
+    graph: Graph,
+    runs: &[NamedSignature],
+    references: bool,
+    rows: usize,
+    options: &TextOptions,
+) -> Vec<String> {
     let panel = panel(graph, runs, references);
     let paint = Paint(options.colour);
-    let mut lines = terminal(&panel, options.columns().min(110), ROWS, |place, text| paint.series(place, text));
+    let mut lines = terminal(&panel, options.columns().min(110), rows, |place, text| paint.series(place, text));
     if panel.series.len() > 1 {
-        for (place, series) in panel.series.iter().enumerate() {
-            lines.push(paint.series(place, &format!("  {} {}", mark(&panel, place), series.name)));
-        }
+        let names = panel.series.iter().enumerate();
+        let names = names.map(|(place, series)| (place, format!("{} {}", mark(&panel, place), series.name)));
+        lines.extend(legend(names, options.columns(), paint));
     }
     lines
+}
+
+/// As many names in a line as fit.
+fn legend(names: impl Iterator<Item = (usize, String)>, width: usize, paint: Paint) -> Vec<String> {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for (place, name) in names {
+        let (painted, taken) = (format!("  {}", paint.series(place, &name)), columns(&name) + 2);
+        match lines.last_mut() {
+            Some((line, length)) if *length + taken <= width => {
+                line.push_str(&painted);
+                *length += taken;
+            }
+            _ => lines.push((painted, taken)),
+        }
+    }
+    lines.into_iter().map(|(line, _)| line).collect()
 }

@@ -1,6 +1,10 @@
 //! Reports on signatures that were made up.
 
-use btu_suite::pipe::{Books, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Trial, judge};
+use btu_suite::cell::Load;
+use btu_suite::pipe::{
+    Books, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Purpose, SetPlan, SetPoint, SetVerdict, Trial,
+    judge, judge_set,
+};
 use btu_units::{Bytes, Span};
 
 use super::*;
@@ -82,7 +86,7 @@ fn several_runs_with_the_points_of_1996() {
         NamedSignature { name: "TCP over veth", verdict: &tcp },
         NamedSignature { name: "TCP over 10 Mb/s", verdict: &ethernet },
     ];
-    insta::assert_snapshot!(pipe_plot(Graph::Saturation, &runs, true, &NARROW).join("\n"));
+    insta::assert_snapshot!(pipe_plot(Graph::Saturation, &runs, true, PLOT_ROWS, &NARROW).join("\n"));
     let picture = pipe_picture("Signatures", Vec::new(), &runs, true);
     assert_eq!(picture.panels.len(), 4);
     let svg = btu_chart::svg(&picture);
@@ -113,20 +117,49 @@ fn rows_for_spreadsheets_have_as_many_fields_as_the_head() {
     assert!(text.lines().nth(2).unwrap().starts_with("1000,7,"));
 }
 
+/// A set on paths where messages take so long; the times of the tests above.
+fn set(purpose: Purpose, series: &[(Kind, Load, f64, f64)]) -> SetVerdict {
+    let plan = |kind, load| PipePlan { load, sizes: "1..10MB".parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };
+    let plan = SetPlan::new(purpose, series.iter().map(|(kind, load, ..)| plan(*kind, *load)).collect());
+    let points = |(series, (.., fixed, rate)): (usize, &(Kind, Load, f64, f64))| {
+        let sizes = plan.series[series].sizes.list().into_iter();
+        let most = btu_units::Bytes::new(if plan.series[series].kind == Kind::Udp { 65_499 } else { u64::MAX });
+        let point = |size: Bytes| SetPoint { series, point: timed(size, fixed + size.bits() / rate) };
+        sizes.filter(|size| *size <= most).map(point).collect::<Vec<_>>()
+    };
+    judge_set(&plan, &series.iter().enumerate().flat_map(points).collect::<Vec<_>>())
+}
+
 /// 1996, figure 8: MPI on top of TCP over ATM adds 661 us (1.79 times) and takes 21 %.
 #[test]
 fn what_a_layer_costs() {
     let mebibit = 1_048_576.0;
-    let plan = |kind| PipePlan { sizes: "1..10MB".parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };
-    let signature = |kind, fixed: f64, rate: f64| {
-        let time = |size: Bytes| fixed + size.bits() / (rate * mebibit);
-        let plan = plan(kind);
-        let points: Vec<Point> = plan.sizes.list().into_iter().map(|size| timed(size, time(size))).collect();
-        judge(&plan, &points)
-    };
-    let stack = [signature(Kind::Tcp, 840.6e-6, 50.28), signature(Kind::Mpi, 1501.3e-6, 39.71), tcp()];
-    let text = layers_text(&stack, &NARROW);
+    let stack = [
+        (Kind::Tcp, Load::Idle, 840.6e-6, 50.28 * mebibit),
+        (Kind::Mpi, Load::Idle, 1501.3e-6, 39.71 * mebibit),
+        (Kind::Udp, Load::Idle, 11.2e-6, 32e9),
+    ];
+    let verdict = set(Purpose::Layers, &stack);
+    let text = set_text(&verdict, &head(), false, &NARROW);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
-    assert_eq!(layers_text(&[], &NARROW), "");
+    let empty = SetVerdict { signatures: Vec::new(), ..verdict };
+    assert_eq!(set_text(&empty, &head(), false, &NARROW), "");
+}
+
+#[test]
+fn what_a_busy_machine_keeps() {
+    let loads = [(Kind::Tcp, Load::Idle, 1e-5, 30e9), (Kind::Tcp, Load::Cpu, 4e-5, 24e9)];
+    let verdict = set(Purpose::Load, &loads);
+    let mut run = head();
+    run.notes.push("the governor changed".to_owned());
+    let text = set_text(&verdict, &run, true, &TextOptions { colour: false, width: 100 });
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    insta::assert_snapshot!(text);
+    let names = signature_names(&verdict);
+    assert_eq!(names, ["idle", "cpu"]);
+    let svg = btu_chart::svg(&pipe_picture("Load", Vec::new(), &named_signatures(&verdict, &names), false));
+    assert!(svg.contains(">cpu<") && svg.contains(">idle<"));
+    let fields: Vec<usize> = set_csv(&verdict).lines().map(|line| line.split(',').count()).collect();
+    assert_eq!(fields, vec![19; 2 * 124 + 1]);
 }

@@ -95,7 +95,7 @@ fn signature(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
         return Vec::new();
     }
     let run = [NamedSignature { name: "", verdict }];
-    let lines = plot::pipe_plot(Graph::Signature, &run, false, options);
+    let lines = plot::pipe_plot(Graph::Signature, &run, false, plot::ROWS, options);
     let note = match verdict.turns.len() {
         0 => "throughput against the time of a message".to_owned(),
         turns => format!(

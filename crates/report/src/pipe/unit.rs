@@ -7,9 +7,9 @@ use crate::number::three_digits;
 
 /// A unit and what it is worth in the base unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Unit {
-    pub(super) name: &'static str,
-    pub(super) worth: f64,
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
+    pub(crate) worth: f64,
 }
 
 const RATES: [Unit; 4] = [
@@ -37,12 +37,12 @@ pub(super) fn rate_unit(most: f64) -> Unit {
 }
 
 /// The unit for times of which this is a typical one.
-pub(super) fn time_unit(seconds: f64) -> Unit {
+pub(crate) fn time_unit(seconds: f64) -> Unit {
     fitting(&TIMES, seconds)
 }
 
 /// `12.3 us`; a negative time keeps its sign.
-pub(super) fn time(seconds: f64) -> String {
+pub(crate) fn time(seconds: f64) -> String {
     with(seconds, time_unit(seconds.abs()))
 }
 
@@ -61,6 +61,6 @@ fn with(value: f64, unit: Unit) -> String {
 }
 
 /// `12.1 .. 12.5 us`: the ends of an interval in the unit of the value; empty without an interval.
-pub(super) fn ends(estimate: &Estimate, unit: Unit) -> String {
+pub(crate) fn ends(estimate: &Estimate, unit: Unit) -> String {
     crate::number::ends(estimate, unit.worth).map_or_else(String::new, |ends| format!("{ends} {}", unit.name))
 }

@@ -3,24 +3,19 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 
-use btu_suite::plan::Plan;
-use btu_suite::record::CellRecord;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::value::RawValue;
 
 use super::ArchiveError;
 use super::line::{CellLine, EnvironmentLine, EventLine, Line, RunLine};
+use super::readable::Readable;
 use super::reader::{parse, read};
-use crate::cells::Columns;
 use crate::keep::check_tag;
 use crate::run::{Level, Moment, RunId, State};
 use crate::{Store, StoreError};
 
 /// The longest name, time or label, in bytes.
 const LONGEST_WORD: usize = 500;
-
-/// The suite whose cells this program can read; others are stored as they are.
-const SUITE: &str = "btu";
 
 const OPERATION: &str = "import runs";
 
@@ -62,7 +57,7 @@ impl Store {
 #[derive(Debug, Default)]
 struct Check {
     uuids: BTreeSet<String>,
-    suite: Option<String>,
+    run: Option<Readable>,
     line: u64,
 }
 
@@ -71,15 +66,17 @@ impl Check {
         self.line = number;
         match check_line(number, text)? {
             Line::Run(run) => {
-                self.suite = Some(run.suite);
+                // It was read a moment ago, when the line was looked at by itself.
+                self.run = Some(Readable::of(&run.suite, run.plan.get()).map_err(|what| damaged(number, &what))?);
                 if !self.uuids.insert(run.uuid) {
                     return Err(damaged(number, "the run is in it twice"));
                 }
             }
-            Line::Cell(cell) if self.suite.as_deref() == Some(SUITE) => {
-                check_record(&cell).map_err(|what| damaged(number, &what))?;
-            }
-            _ if self.suite.is_none() => return Err(damaged(number, "it belongs to no run")),
+            Line::Cell(cell) => match &self.run {
+                Some(run) => run.check(&cell).map_err(|what| damaged(number, &what))?,
+                None => return Err(damaged(number, "it belongs to no run")),
+            },
+            _ if self.run.is_none() => return Err(damaged(number, "it belongs to no run")),
             _ => {}
         }
         Ok(())
@@ -138,8 +135,7 @@ fn run_problem(run: &RunLine) -> Option<String> {
         return Some(format!("the seed is {:?} ({error})", run.seed));
     }
     // A plan that cannot be read would make every list of runs fail.
-    let plan = (run.suite == SUITE).then(|| serde_json::from_str::<Plan>(run.plan.get()));
-    plan.and_then(Result::err).map(|error| format!("its plan cannot be read ({error})"))
+    Readable::of(&run.suite, run.plan.get()).err()
 }
 
 fn is_word(text: &str) -> bool {
@@ -155,23 +151,6 @@ fn is_uuid(text: &str) -> bool {
     let dash = |index| matches!(index, 8 | 13 | 18 | 23);
     let fits = |(index, c): (usize, char)| if dash(index) { c == '-' } else { matches!(c, '0'..='9' | 'a'..='f') };
     text.len() == 36 && text.chars().enumerate().all(fits)
-}
-
-/// A cell that can be read, and whose columns say what it says.
-fn check_record(line: &CellLine) -> Result<(), String> {
-    let cell: CellRecord =
-        serde_json::from_str(line.record.get()).map_err(|error| format!("its cell cannot be read ({error})"))?;
-    let columns = Columns::of(&cell);
-    let same = cell.block == line.block
-        && cell.position == line.position
-        && columns.component == line.component
-        && columns.message_bytes == line.message_bytes
-        && columns.load == line.load
-        && columns.valid == line.valid
-        && columns.goodput_bits_per_second == line.goodput_bits_per_second
-        && columns.duration_ns == line.duration_ns
-        && columns.host_duration_ns == line.host_duration_ns;
-    if same { Ok(()) } else { Err("its cell and what is said of it differ".to_owned()) }
 }
 
 /// Stores lines within a transaction.

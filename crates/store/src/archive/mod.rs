@@ -21,6 +21,7 @@ mod error;
 mod export;
 mod import;
 mod line;
+mod readable;
 mod reader;
 
 pub use error::ArchiveError;

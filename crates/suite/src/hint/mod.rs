@@ -7,8 +7,13 @@
 
 mod kernel;
 mod plan;
+mod run;
 mod verdict;
 
 pub use kernel::{AREA, Bounds, Grid, Kernel, Share};
 pub use plan::{HintNext, HintPlan, HintPoint, Reached};
+pub use run::{HintRecord, HintResult, HintRun, facts, judge_run, messages_of};
 pub use verdict::{HintStep, HintVerdict, judge};
+
+/// The name of this suite in the store.
+pub const SUITE: &str = "hint";

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{AREA, HintPlan, HintPoint};
 
 /// The level of every interval.
-const LEVEL: Level = Level::P95;
+pub(super) const LEVEL: Level = Level::P95;
 
 /// Up to here Q = P n - 1 is checked; beyond, the grid is seen.
 const LAW_UP_TO: u64 = 256;

@@ -2,12 +2,11 @@
 //!
 //! The 1996 paper does this once (figure 8, MPI on top of TCP over ATM): 661 us more latency and 21 % less throughput.
 
-use btu_stats::{Estimate, difference, ratio};
-use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
-use super::verdict::{LEVEL, PipeVerdict, SizeVerdict, line};
+use super::beside::{Beside, beside};
+use super::verdict::PipeVerdict;
 
 /// What a layer adds and takes, beside the same path without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,68 +15,21 @@ pub struct LayerCost {
     pub kind: Kind,
     /// What it is compared with.
     pub base: Kind,
-    /// Its own latency in seconds.
-    pub latency_seconds: Option<Estimate>,
-    /// How much more that is, in seconds. Below zero where the layer is faster.
-    pub latency_more_seconds: Option<Estimate>,
-    /// The latency over that of the base.
-    pub latency_ratio: Option<Estimate>,
-    /// Its own maximum.
-    pub maximum_bits_per_second: Option<Estimate>,
-    /// The maximum over that of the base: 0.79 takes 21 %.
-    pub maximum_ratio: Option<Estimate>,
-    /// What every large message costs more, in seconds: the difference of t0.
-    pub per_message_seconds: Option<Estimate>,
-    /// What every byte of a large message costs more, in seconds: the difference of 1/r.
-    pub per_byte_seconds: Option<Estimate>,
-    /// The throughputs of common sizes over those of the base.
-    pub sizes: Vec<SizeRatio>,
-}
-
-/// One size of two signatures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SizeRatio {
-    /// The size.
-    #[serde(rename = "size_bytes")]
-    pub size: Bytes,
-    /// Throughput over that of the base.
-    pub throughput_ratio: Estimate,
+    /// How much it costs.
+    #[serde(flatten)]
+    pub cost: Beside,
 }
 
 /// The costs of every layer but the first, which is what the others are held against.
 pub fn layer_costs(stack: &[PipeVerdict]) -> Vec<LayerCost> {
     let Some((base, layers)) = stack.split_first() else { return Vec::new() };
-    layers.iter().map(|layer| cost(layer, base)).collect()
-}
-
-fn cost(layer: &PipeVerdict, base: &PipeVerdict) -> LayerCost {
-    let latency = |verdict: &PipeVerdict| verdict.latency.as_ref().map(|latency| latency.median_seconds);
-    let maximum = |verdict: &PipeVerdict| verdict.maximum.as_ref().map(|peak| peak.bits_per_second);
-    let (latencies, maxima) = (latency(layer).zip(latency(base)), maximum(layer).zip(maximum(base)));
-    let lines = line(&layer.sizes).zip(line(&base.sizes));
-    let (per_message, per_byte) = lines.map(|((_, layer), (_, base))| layer.more_than(&base, LEVEL)).unzip();
-    LayerCost {
-        kind: layer.kind,
-        base: base.kind,
-        latency_seconds: latency(layer),
-        latency_more_seconds: latencies.map(|(layer, base)| difference(&layer, &base)),
-        latency_ratio: latencies.and_then(|(layer, base)| ratio(&layer, &base)),
-        maximum_bits_per_second: maximum(layer),
-        maximum_ratio: maxima.and_then(|(layer, base)| ratio(&layer, &base)),
-        per_message_seconds: per_message,
-        per_byte_seconds: per_byte,
-        sizes: layer.sizes.iter().filter_map(|size| common(size, base)).collect(),
-    }
-}
-
-fn common(size: &SizeVerdict, base: &PipeVerdict) -> Option<SizeRatio> {
-    let other = base.sizes.iter().find(|other| other.size == size.size)?;
-    let throughput_ratio = ratio(&size.throughput_bits_per_second, &other.throughput_bits_per_second)?;
-    Some(SizeRatio { size: size.size, throughput_ratio })
+    layers.iter().map(|layer| LayerCost { kind: layer.kind, base: base.kind, cost: beside(layer, base) }).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use btu_stats::Estimate;
+
     use super::*;
     use crate::pipe::verdict::tests::{plan, points};
     use crate::pipe::{Pattern, PipePlan, judge};
@@ -104,19 +56,30 @@ mod tests {
         let [cost] = &costs[..] else { panic!("{costs:?}") };
         assert_eq!((cost.kind, cost.base), (Kind::Mpi, Kind::Tcp));
         // All times are 0.3 % above the model's.
-        near(cost.latency_more_seconds, 660.7e-6 * 1.003, 1e-6);
-        near(cost.latency_ratio, 1.786, 2e-3);
-        near(cost.maximum_ratio, 0.79, 1e-3);
-        near(cost.per_message_seconds, 660.7e-6 * 1.003, 1e-7);
-        near(cost.per_byte_seconds, 8.0 / mebibit * (1.0 / 39.71 - 1.0 / 50.28) * 1.003, 1e-12);
-        assert_eq!(cost.sizes.len(), 124);
+        near(cost.cost.latency_more_seconds, 660.7e-6 * 1.003, 1e-6);
+        near(cost.cost.latency_ratio, 1.786, 2e-3);
+        near(cost.cost.maximum_ratio, 0.79, 1e-3);
+        near(cost.cost.per_message_seconds, 660.7e-6 * 1.003, 1e-7);
+        near(cost.cost.per_byte_seconds, 8.0 / mebibit * (1.0 / 39.71 - 1.0 / 50.28) * 1.003, 1e-12);
+        assert_eq!(cost.cost.sizes.len(), 124);
+    }
+
+    /// A layer that moves no large messages is held against what the others do with small ones.
+    #[test]
+    fn a_layer_with_fewer_sizes_is_compared_by_those() {
+        let stack = [signature(Kind::Udp, "1..64KB", 1e-5, 1e9), signature(Kind::Tcp, "1..10MB", 1e-5, 1e9)];
+        let costs = layer_costs(&stack);
+        let Beside { maximum_ratio, per_message_seconds, per_byte_seconds, .. } = costs[0].cost;
+        near(maximum_ratio, 1.0, 1e-6);
+        near(per_message_seconds, 0.0, 1e-9);
+        near(per_byte_seconds, 0.0, 1e-13);
     }
 
     #[test]
     fn only_common_sizes_are_compared_and_a_lonely_layer_costs_nothing() {
         let few = signature(Kind::Tls, "1,5,1000", 1e-5, 1e9);
         let costs = layer_costs(&[signature(Kind::Tcp, "1,4,1000", 1e-5, 1e9), few.clone()]);
-        assert_eq!(costs[0].sizes.iter().map(|size| size.size.count()).collect::<Vec<_>>(), [1, 1000]);
+        assert_eq!(costs[0].cost.sizes.iter().map(|size| size.size.count()).collect::<Vec<_>>(), [1, 1000]);
         assert_eq!(layer_costs(&[few]), []);
         assert_eq!(layer_costs(&[]), []);
     }

@@ -5,22 +5,33 @@
 //! [`Schedule`] says how often a message of the next size is exchanged and when to stop; every size leaves a [`Point`]
 //! with all its [`Trial`]s, and [`judge`] says what the points amount to.
 
+mod beside;
+mod facts;
 mod kind;
 mod layers;
 mod place;
 mod plan;
 mod point;
 mod schedule;
+mod set;
 mod sizes;
+mod turns;
 mod verdict;
 
+pub use beside::{Beside, SizeRatio, beside};
+pub use facts::{Facts, facts};
 pub use kind::{Kind, Pattern, UnknownName};
-pub use layers::{LayerCost, SizeRatio, layer_costs};
+pub use layers::{LayerCost, layer_costs};
 pub use place::{Place, Remote};
 pub use plan::{Buffers, Cache, Check, Engine, PipePlan, Precision, SocketOptions};
 pub use point::{Books, End, Point, Trial};
 pub use schedule::{Next, Schedule};
+pub use set::{LoadCost, LoadedVerdict, Purpose, SetPlan, SetPoint, SetVerdict, judge_set, of as points_of};
 pub use sizes::{LARGEST, Sequence, Sizes, SizesError};
+pub use turns::Turns;
 pub use verdict::{
     Dip, Exchanges, Fit, Knee, Latencies, OneWay, Peak, PipeCause, PipeVerdict, PipeWarning, SizeVerdict, Turn, judge,
 };
+
+/// The name of this suite in the store; a set of signatures has that of its [`Purpose`].
+pub const SUITE: &str = "pipe";

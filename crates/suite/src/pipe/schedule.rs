@@ -53,6 +53,11 @@ impl Schedule {
         }
     }
 
+    /// The sizes that follow on `points`, as far as is known now: what a run that broke off has left to do.
+    pub fn open(&self, points: &[Point]) -> Vec<Bytes> {
+        self.missing(points, false).collect()
+    }
+
     /// Sizes beyond one that took as long as the plan's limit: they are never measured.
     pub fn left_out(&self, points: &[Point]) -> usize {
         self.missing(points, true).count()

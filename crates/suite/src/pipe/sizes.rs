@@ -152,6 +152,11 @@ impl Sizes {
         Ok(Self::List { sizes })
     }
 
+    /// This one alone, or the nearest that a message can have.
+    pub fn one(size: Bytes) -> Self {
+        Self::List { sizes: vec![size.clamp(Bytes::new(1), LARGEST)] }
+    }
+
     /// The sizes in their order.
     pub fn list(&self) -> Vec<Bytes> {
         match self {

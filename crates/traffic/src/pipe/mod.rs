@@ -7,6 +7,7 @@
 
 mod follow;
 mod frame;
+mod integrate;
 mod lead;
 mod local;
 mod memory;
@@ -85,6 +86,7 @@ impl Repeats {
     }
 }
 
+pub(crate) use integrate::Alone;
 pub(crate) use perform::prepare;
 pub use perform::{check, largest};
 

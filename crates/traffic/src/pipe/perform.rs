@@ -5,13 +5,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Meeting, Order, Performance, PipeEnd, PipeMeeting, Tell, Word};
+use btu_suite::activity::{Activity, Meeting, Order, Performance, PipeEnd, PipeMeeting, Tell, Word};
+use btu_suite::hint::HintPlan;
 use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan};
 use btu_suite::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
 use socket2::Type;
 
 use super::follow::follow;
+use super::integrate::integrate;
 use super::lead::Lead;
 use super::local::Booth;
 use super::memory::Memory;
@@ -36,7 +38,7 @@ const LARGEST_PACKET: Bytes = Bytes::new(200_000);
 /// # Errors
 /// The transport does not know something that the plan asks for, or cannot be set up.
 pub(crate) fn prepare(order: &Order, part: &PipeEnd) -> Result<Box<dyn Performance>, TrafficError> {
-    let PipeEnd { end, meeting, token, plan } = part;
+    let PipeEnd { end, meeting, token, plan, .. } = part;
     check(plan)?;
     let local = |kind| Booth::take(meeting, *token, kind, &plan.socket);
     Ok(match plan.kind {
@@ -116,6 +118,8 @@ struct Doing<S> {
     end: End,
     plan: PipePlan,
     largest: Bytes,
+    /// What goes over the pipe instead of messages of the plan's sizes.
+    hint: Option<HintPlan>,
     deadline: Span,
 }
 
@@ -125,16 +129,21 @@ impl<S: Setup + 'static> Doing<S> {
         let most = largest(plan.kind);
         let largest = plan.sizes.list().into_iter().filter(|size| *size <= most).max().unwrap_or(Bytes::new(1));
         let messages = Messages::new(&plan.buffers, largest.count() as usize, order.seed);
-        Box::new(Self { setup, messages, end: part.end, plan, largest, deadline: order.deadline })
+        let hint = match &order.activity {
+            Activity::Hint(part) => Some(part.hint.clone()),
+            _ => None,
+        };
+        Box::new(Self { setup, messages, end: part.end, plan, largest, hint, deadline: order.deadline })
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let mut talk = Talk { pipe: self.setup.meet(&limit)?, messages: self.messages };
-        let left_out = match self.end {
-            End::Near => lead(&mut talk, &self.plan, self.largest, tell),
-            End::Far => follow(&mut talk, self.largest).map(|()| 0),
+        let left_out = match (self.end, &self.hint) {
+            (end, Some(hint)) => integrate(&mut talk.pipe, end, hint, tell).map(|()| 0),
+            (End::Near, None) => lead(&mut talk, &self.plan, self.largest, tell),
+            (End::Far, None) => follow(&mut talk, self.largest).map(|()| 0),
         };
         let left_out = left_out.map_err(|source| TrafficError::Pipe {
             operation: match self.end {

@@ -23,7 +23,7 @@ fn plan(kind: Kind, pattern: Pattern, sizes: &str) -> PipePlan {
 }
 
 fn prepare(end: End, meeting: PipeMeeting, plan: &PipePlan) -> Result<Box<dyn Performance>, String> {
-    let part = PipeEnd { end, meeting, token: *b"sixteen byte key", plan: plan.clone() };
+    let part = PipeEnd { end, meeting, token: *b"sixteen byte key", plan: plan.clone(), turns: false };
     let order = Order { seed: 9, deadline: Span::from_seconds(20), activity: Activity::Pipe(Box::new(part)) };
     crate::prepare(&order).map(|doing| doing.expect("is traffic")).map_err(|error| error.to_string())
 }

@@ -1,0 +1,119 @@
+//! HINT: messages of 16 bytes, two processes, one process, and the messages again.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use btu_suite::activity::{Activity, HintEnd, Order, PipeMeeting, Token, Word};
+use btu_suite::hint::{HintPlan, HintPoint, HintRecord, HintRun, facts};
+use btu_suite::pipe::End;
+use btu_units::Span;
+
+use super::ends::{Ends, Said, Who};
+use super::journal::Journal;
+use super::load::Loads;
+use super::series::{Place, Series, patience};
+use super::trouble::Trouble;
+
+/// Measures a whole run.
+pub(super) fn measure(
+    place: &Place<'_>,
+    run: &HintRun,
+    journal: &Journal<'_>,
+    loads: &mut Loads<'_>,
+) -> anyhow::Result<()> {
+    messages(place, run, journal, loads, 0)?;
+    integrate(place, run, &run.two, journal, HintRecord::Two)?;
+    if let Some(one) = &run.one {
+        integrate(place, run, one, journal, HintRecord::One)?;
+    }
+    messages(place, run, journal, loads, 1)
+}
+
+/// What a message takes over the same pipe.
+fn messages(
+    place: &Place<'_>,
+    run: &HintRun,
+    journal: &Journal<'_>,
+    loads: &mut Loads<'_>,
+    block: u32,
+) -> anyhow::Result<()> {
+    let plans = std::slice::from_ref(&run.pipe);
+    Series::new(place, plans, vec![Vec::new()]).measure(journal, loads, &mut |_, point| {
+        let record = HintRecord::Message(Box::new(point.clone()));
+        journal.save(block, &facts(run, &record), &record)
+    })
+}
+
+/// HINT by as many processes as `plan` says.
+fn integrate(
+    place: &Place<'_>,
+    run: &HintRun,
+    plan: &HintPlan,
+    journal: &Journal<'_>,
+    record: fn(HintPoint) -> HintRecord,
+) -> anyhow::Result<()> {
+    let mut ends = Ends::new();
+    let begun =
+        if plan.processes == 1 { alone(place, run, plan, &mut ends) } else { pair(place, run, plan, &mut ends) };
+    let followed = begun.and_then(|workers| {
+        follow(place, run, plan, &mut ends, workers, &mut |point| {
+            let record = record(point);
+            journal.save(0, &facts(run, &record), &record)
+        })
+    });
+    match followed {
+        Ok(()) => ends.finish(),
+        Err(error) => Err(place.explain(&mut ends, error)),
+    }
+}
+
+/// Starts two processes; how many that is.
+fn pair(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> anyhow::Result<usize> {
+    place.pair(ends, 0, &run.pipe, |end, meeting, token| order(run, plan, end, meeting, token))?;
+    ends.tell(Who::End(0, End::Far), "go");
+    ends.tell(Who::End(0, End::Near), "go");
+    Ok(2)
+}
+
+/// Starts one process, which meets nobody.
+fn alone(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> anyhow::Result<usize> {
+    let nowhere = PipeMeeting::ConnectAt(PathBuf::new());
+    let activity = order(run, plan, End::Near, nowhere, Token::default());
+    let near = Who::End(0, End::Near);
+    place.start(ends, near, &run.pipe, &Order { seed: run.pipe.seed, deadline: Span::ZERO, activity })?;
+    ends.tell(near, "go");
+    Ok(1)
+}
+
+fn order(run: &HintRun, plan: &HintPlan, end: End, meeting: PipeMeeting, token: Token) -> Activity {
+    Activity::Hint(Box::new(HintEnd { end, meeting, token, hint: plan.clone(), pipe: run.pipe.clone() }))
+}
+
+/// Stores step after step until all workers are done.
+fn follow(
+    place: &Place<'_>,
+    run: &HintRun,
+    plan: &HintPlan,
+    ends: &mut Ends,
+    workers: usize,
+    save: &mut dyn FnMut(HintPoint) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut done = Vec::new();
+    while done.len() < workers {
+        match ends.next(patience(&run.pipe), || place.trouble())? {
+            (_, Said::Word(Word::Step(point))) => {
+                let (intervals, lap, quips) = (point.intervals, point.least_seconds() * 1e6, point.quips());
+                save(*point)?;
+                let processes = if plan.processes == 1 { "one process" } else { "two processes" };
+                let text =
+                    format!("HINT, {processes}: {intervals:>7} intervals  {lap:>10.1} us a lap  {quips:.3e} QUIPS");
+                place.screen.steps.say(text);
+            }
+            (who, Said::Word(Word::Done(_))) => done.push(who),
+            // Who is done closes its output.
+            (who, Said::End) if done.contains(&who) => {}
+            (who, said) => bail!(Trouble::of(who, said)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! A run in the store: begun or taken up again, filled size by size, and ended with how it ended.
+
+use std::cell::Cell;
+
+use btu_control::environment;
+use btu_store::{Level, Moment, NewCell, NewRun, RunId, RunLock, State, Store};
+use btu_suite::pipe::Facts;
+use serde::Serialize;
+
+use super::job::Job;
+use crate::rate;
+
+/// A run that is being written.
+pub(super) struct Journal<'a> {
+    store: &'a Store,
+    lock: RunLock,
+    position: Cell<u32>,
+}
+
+impl<'a> Journal<'a> {
+    /// A new run.
+    pub(super) fn begin(
+        store: &'a mut Store,
+        job: &Job,
+        network: &str,
+        profile: &str,
+        label: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let document = job.document()?;
+        let lock = store.create_run(&NewRun {
+            suite: job.suite(),
+            profile,
+            network: &job.called(network),
+            label,
+            tags: &[],
+            created: &rate::wall_clock(),
+            seed: job.seed(),
+            btu_version: env!("CARGO_PKG_VERSION"),
+            plan: &document,
+            plan_hash: &job.hash(),
+            planned_cells: job.planned() as u32,
+        })?;
+        Self { store, lock, position: Cell::new(0) }.opened()
+    }
+
+    /// A run that broke off, with so many cells.
+    pub(super) fn reopen(store: &'a Store, run: RunId, cells: usize) -> anyhow::Result<Self> {
+        let lock = store.lock(run)?;
+        store.reopen(&lock)?;
+        Self { store, lock, position: Cell::new(cells as u32) }.opened()
+    }
+
+    fn opened(self) -> anyhow::Result<Self> {
+        self.environment(Moment::Before)?;
+        Ok(self)
+    }
+
+    fn environment(&self, moment: Moment) -> anyhow::Result<()> {
+        Ok(self.store.save_environment(&self.lock, moment, &serde_json::to_value(environment::collect())?)?)
+    }
+
+    /// Stores what was measured, in a block in which nothing of the same component, size and load is yet; when this
+    /// returns, it has reached the device.
+    pub(super) fn save(&self, block: u32, facts: &Facts, record: &impl Serialize) -> anyhow::Result<()> {
+        let position = self.position.replace(self.position.get() + 1);
+        self.store.save_record(
+            &self.lock,
+            &NewCell {
+                block,
+                position,
+                component: &facts.component,
+                message: facts.message,
+                load: facts.load,
+                valid: facts.valid,
+                goodput_bits_per_second: facts.goodput_bits_per_second,
+                duration: Some(facts.duration),
+                record: serde_json::to_string(record)?,
+            },
+        )?;
+        Ok(())
+    }
+
+    /// Notes what happened.
+    pub(super) fn note(&self, level: Level, text: &str) -> anyhow::Result<()> {
+        Ok(self.store.save_event(&self.lock, &rate::wall_clock(), level, text)?)
+    }
+
+    /// Ends the run in `state`, for this reason if there is one.
+    pub(super) fn end(self, state: State, why: Option<&str>) -> anyhow::Result<RunId> {
+        if let Some(why) = why {
+            self.note(Level::Error, why)?;
+        }
+        self.environment(Moment::After)?;
+        self.store.finish(&self.lock, state, &rate::wall_clock())?;
+        Ok(self.lock.run())
+    }
+}

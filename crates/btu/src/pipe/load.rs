@@ -1,0 +1,175 @@
+//! What the machine of the near end does besides: started before a loaded size and ended after it.
+//!
+//! A load works until it is told to stop, so that it lasts whatever a size takes. Sizes under the same load that follow each
+//! other share one stretch of it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use btu_load::{DiskSource, FETCH_ROOM, scratch_check};
+use btu_store::Level;
+use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Word, Work};
+use btu_suite::cell::Load;
+use btu_suite::pipe::PipePlan;
+use btu_suite::record::{Host, Outcome};
+use btu_units::{Bytes, Span};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
+use super::ends::{Ends, Said, Who};
+use super::journal::Journal;
+use super::series::Place;
+use super::trouble::Trouble;
+use crate::exit::Refusal;
+use crate::preflight;
+
+/// Longer than any size is measured.
+const LONG: Span = Span::from_seconds(24 * 3600);
+
+/// What a load needs to be in full swing: a transfer has its window open by then.
+const SWING: Duration = Duration::from_millis(50);
+
+/// How long a load may take to stop: a disk that is busy finishes its block first.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// The file that the disk load copies.
+const FILE: Bytes = Bytes::new(64 << 20);
+
+/// The loads of a run.
+pub(super) struct Loads<'a> {
+    place: &'a Place<'a>,
+    scratch: PathBuf,
+    seed: u64,
+    source: Option<Kept>,
+    running: Option<(Load, Ends)>,
+    /// What each has done: work and time.
+    done: BTreeMap<Load, (u64, Span, String)>,
+}
+
+/// The source of the disk load, and a handle of it that workers inherit.
+struct Kept {
+    _source: DiskSource,
+    inherited: File,
+}
+
+impl<'a> Loads<'a> {
+    /// None at work yet; their files will be in `scratch`.
+    pub(super) fn new(place: &'a Place<'a>, scratch: &Path, seed: u64) -> Self {
+        Self { place, scratch: scratch.to_owned(), seed, source: None, running: None, done: BTreeMap::new() }
+    }
+
+    /// Makes ready for what these plans need.
+    pub(super) fn prepare(&mut self, plans: &[PipePlan]) -> anyhow::Result<()> {
+        let needs = |load| plans.iter().any(|plan| plan.load == load);
+        let disk = if needs(Load::Disk) { FILE * 2 } else { Bytes::ZERO };
+        let needed = disk + if needs(Load::Transfer) { FETCH_ROOM } else { Bytes::ZERO };
+        if needed > Bytes::ZERO {
+            let directory = self.scratch.display();
+            std::fs::create_dir_all(&self.scratch).map_err(|error| {
+                Refusal::Machine(format!("making the scratch directory {directory}: {error}; see --scratch"))
+            })?;
+            scratch_check(&self.scratch, needed).map_err(|error| Refusal::Machine(error.to_string()))?;
+        }
+        if needs(Load::Disk) {
+            self.source = Some(Kept::make(&self.scratch, self.seed)?);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that this load, and no other, is at work where `plan` is measured.
+    pub(super) fn turn_to(&mut self, load: Load, plan: &PipePlan) -> anyhow::Result<()> {
+        if self.running.as_ref().map_or(Load::Idle, |(running, _)| *running) == load {
+            return Ok(());
+        }
+        self.rest()?;
+        if load != Load::Idle {
+            let mut ends = Ends::new();
+            self.begin(load, plan, &mut ends).with_context(|| format!("beginning the load `{load}`"))?;
+            std::thread::sleep(SWING);
+            self.running = Some((load, ends));
+        }
+        Ok(())
+    }
+
+    fn begin(&self, load: Load, plan: &PipePlan, ends: &mut Ends) -> anyhow::Result<()> {
+        let order = |activity| Order { seed: self.seed, deadline: LONG, activity };
+        let activity = match load {
+            Load::Idle => return Ok(()),
+            Load::Cpu => Activity::Cpu(Cpu { rounds: Rounds::For(LONG) }),
+            Load::Disk => Activity::Disk(Disk {
+                directory: self.scratch.clone(),
+                source: self.source.as_ref().map(Kept::path),
+                file: FILE,
+                work: Work::For(LONG),
+            }),
+            Load::Transfer => {
+                let password = format!("{:08x}{:08x}", preflight::random()?, preflight::random()?);
+                let address = self.place.ground.address_of_far(plan);
+                let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
+                let server = self.place.start(ends, Who::Server, plan, &order(serve))?;
+                let server = server.context("the load's server did not say where it listens")?;
+                ends.tell(Who::Server, "go");
+                let (user, directory) = ("btu".to_owned(), self.scratch.clone());
+                Activity::FtpFetch(FtpFetch { server, user, password, file: None, directory, work: Work::For(LONG) })
+            }
+        };
+        self.place.start(ends, Who::Load, plan, &order(activity))?;
+        ends.tell(Who::Load, "go");
+        Ok(())
+    }
+
+    /// An error if the load has ended of itself: then what was measured was not under it.
+    pub(super) fn still_at_work(&mut self) -> anyhow::Result<()> {
+        let Some((_, ends)) = &self.running else { return Ok(()) };
+        match ends.already_said() {
+            None => Ok(()),
+            Some((who, said)) => bail!(Trouble::of(who, said)),
+        }
+    }
+
+    /// Ends the load that is at work, and keeps what it did.
+    pub(super) fn rest(&mut self) -> anyhow::Result<()> {
+        let Some((load, mut ends)) = self.running.take() else { return Ok(()) };
+        ends.tell(Who::Load, "stop");
+        match ends.next(STOP_LIMIT, || self.place.trouble())? {
+            (Who::Load, Said::Word(Word::Done(report))) => {
+                if let Outcome::Host(Host { work, method }) = &report.outcome {
+                    let done = self.done.entry(load).or_insert((0, Span::ZERO, method.clone()));
+                    (done.0, done.1) = (done.0 + work, done.1 + report.duration());
+                }
+                // The server is killed with the others when they are dropped.
+                Ok(())
+            }
+            (who, said) => bail!(Trouble::of(who, said)),
+        }
+    }
+
+    /// Notes what each load did.
+    pub(super) fn note(&self, journal: &Journal<'_>) -> anyhow::Result<()> {
+        for (load, (work, time, method)) in &self.done {
+            let unit = if *load == Load::Cpu { "rounds" } else { "bytes" };
+            let rate = *work as f64 / time.seconds().max(1e-9);
+            let text = format!("the load `{load}` did {work} {unit} in {time}, {rate:.0} a second ({method})");
+            journal.note(Level::Info, &text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn make(directory: &Path, seed: u64) -> anyhow::Result<Self> {
+        let source = DiskSource::make(directory, FILE, seed).map_err(|error| Refusal::Machine(error.to_string()))?;
+        let inherited = File::open(source.path()).context("opening the disk load's source")?;
+        // Stations have their own processes: nothing of this one's can be seen there but what is inherited.
+        fcntl(&inherited, FcntlArg::F_SETFD(FdFlag::empty())).context("keeping the disk load's source open")?;
+        Ok(Self { _source: source, inherited })
+    }
+
+    /// Where a worker that has inherited it finds it.
+    fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.inherited.as_raw_fd()))
+    }
+}

@@ -1,0 +1,68 @@
+//! Going on with a run that broke off: its plan and its network again, and what is known already.
+
+use anyhow::Context;
+use btu_store::{RunId, RunRow, Store};
+use btu_suite::hint;
+use btu_suite::pipe::{self, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, points_of};
+
+use super::job::Job;
+use super::plan::{Asked, Stations};
+use crate::exit::Refusal;
+
+/// A run that is to be finished.
+pub(super) struct Resumed {
+    pub(super) run: RunId,
+    /// What is stored of each of its signatures.
+    pub(super) known: Vec<Vec<Point>>,
+}
+
+/// What the run that the user calls `name` asked for, and what is known of it.
+pub(super) fn resumed(store: &Store, name: &str) -> anyhow::Result<(Asked, Resumed)> {
+    let row = store.run(name)?;
+    let run = row.summary.id;
+    let (job, known) = job(store, &row)?;
+    for plan in job.plans() {
+        refuse_other_version(run, plan)?;
+    }
+    let elsewhere = job.plans().iter().find(|plan| plan.place != Place::Here);
+    let stations = elsewhere.map_or(Ok(None), |plan| Stations::of(&plan.place))?;
+    // What it was called by, less what `Job::called` puts before it.
+    let network = row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
+    // A profile is kept by its name, and the names are this program's own.
+    let profile = ["quick", "standard", "full"].into_iter().find(|name| *name == row.summary.profile);
+    let asked = Asked { jobs: vec![job], network, profile: profile.unwrap_or("standard"), stations };
+    Ok((asked, Resumed { run, known }))
+}
+
+fn job(store: &Store, row: &RunRow) -> anyhow::Result<(Job, Vec<Vec<Point>>)> {
+    let run = row.summary.id;
+    let suite = row.summary.suite.as_str();
+    let unreadable = || format!("reading the plan of run {run}");
+    if suite == pipe::SUITE {
+        let plan: PipePlan = serde_json::from_value(row.plan.clone()).with_context(unreadable)?;
+        return Ok((Job::One(Box::new(plan)), vec![store.records(run)?]));
+    }
+    if Purpose::ALL.iter().any(|purpose| purpose.suite() == suite) {
+        let plan: SetPlan = serde_json::from_value(row.plan.clone()).with_context(unreadable)?;
+        let points: Vec<SetPoint> = store.records(run)?;
+        let known = (0..plan.series.len()).map(|series| points_of(&points, series)).collect();
+        return Ok((Job::Set(plan), known));
+    }
+    let problem = if suite == hint::SUITE {
+        format!("run {run} is one of HINT, whose steps belong together: begin a new one with `btu pipe --hint`")
+    } else {
+        format!("run {run} is none of `btu pipe`: resume it with `btu rate --resume {run}`")
+    };
+    Err(Refusal::Usage(problem).into())
+}
+
+fn refuse_other_version(run: RunId, plan: &PipePlan) -> Result<(), Refusal> {
+    if plan.version == PipePlan::VERSION {
+        return Ok(());
+    }
+    Err(Refusal::Usage(format!(
+        "run {run} was planned by another btu (plan version {}, this one has {}): finish it with that one",
+        plan.version,
+        PipePlan::VERSION
+    )))
+}

@@ -1,0 +1,78 @@
+//! Reports on a run of HINT that was made up after the 1996 paper's.
+
+use btu_stats::{Estimate, Interval};
+use btu_suite::hint::{HintPlan, HintPoint, HintResult, HintVerdict, judge};
+use btu_units::Span;
+
+use super::*;
+use crate::head::{RunHead, TextOptions};
+
+/// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds are those that the law asks for.
+fn verdict(processes: u64, exchange: f64, each: f64, message: Option<f64>) -> HintVerdict {
+    let plan = HintPlan::standard(processes);
+    let point = |intervals: u64| {
+        let gap = 1.0 / (processes * intervals) as f64;
+        let alone = Span::from_seconds_f64(each * intervals as f64 * 100.0);
+        let time = Span::from_seconds_f64((exchange + each * intervals as f64) * 100.0);
+        let lower = btu_suite::hint::AREA - gap / 2.0;
+        let alone = if processes == 2 { vec![alone; 15] } else { Vec::new() };
+        HintPoint { intervals, laps: 100, trials: vec![time; 15], alone, lower, upper: lower + gap }
+    };
+    let steps = (0..40).map(|power| (4.0 * 1.2589f64.powi(power)) as u64);
+    judge(&plan, &steps.map(point).collect::<Vec<_>>(), message).unwrap()
+}
+
+fn result() -> HintResult {
+    let message = |value: f64| Estimate { value, interval: Some(Interval::around(value, 2e-6)) };
+    HintResult {
+        version: 1,
+        two: Some(verdict(2, 1.4922e-3, 25e-6, Some(746.1e-6))),
+        one: Some(verdict(1, 0.0, 25e-6, None)),
+        message_seconds: vec![message(746.1e-6), message(747.0e-6)],
+        pays_from_intervals: Some(128),
+    }
+}
+
+fn head() -> RunHead {
+    RunHead {
+        id: "r7".to_owned(),
+        started: "2026-01-02T03:04:05Z".to_owned(),
+        network: "TCP, 10 Mb/s".to_owned(),
+        profile: "standard".to_owned(),
+        seed: 7,
+        machine: "8 processors, Linux 6.12".to_owned(),
+        database: "runs.db".to_owned(),
+        duration: Span::from_seconds(61),
+        own_cost: None,
+        notes: vec!["the governor changed".to_owned()],
+    }
+}
+
+const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
+
+#[test]
+fn the_whole_text_in_80_columns() {
+    let text = hint_text(&result(), "TCP", &head(), false, &NARROW);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn wrong_bounds_are_said_aloud_and_nothing_measured_is_no_trouble() {
+    let mut wrong = result();
+    wrong.two.as_mut().unwrap().outside = 3;
+    let text = hint_text(&wrong, "TCP", &head(), true, &NARROW);
+    assert!(text.contains("WRONG: 3 of 80 pairs of bounds"), "{text}");
+    let nothing = HintResult { two: None, one: None, message_seconds: Vec::new(), ..result() };
+    assert!(hint_text(&nothing, "TCP", &head(), false, &NARROW).contains("Nothing was measured."));
+}
+
+#[test]
+fn the_picture_and_the_table_have_both_curves() {
+    let svg = btu_chart::svg(&hint_picture("HINT", Vec::new(), &result()));
+    for word in ["two processes", "one process", "QUIPS", "work in a lap (%)"] {
+        assert!(svg.contains(word), "{word}");
+    }
+    let fields: Vec<usize> = hint_csv(&result()).lines().map(|line| line.split(',').count()).collect();
+    assert_eq!(fields, vec![9; 81]);
+}

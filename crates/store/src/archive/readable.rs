@@ -1,0 +1,91 @@
+//! The runs of an archive that this program can read: their plans and cells are looked at before they are stored.
+
+use btu_suite::hint::{self, HintRecord, HintRun};
+use btu_suite::pipe::{self, Facts, PipePlan, Point, Purpose, SetPlan, SetPoint, facts};
+use btu_suite::plan::Plan;
+use btu_suite::record::CellRecord;
+use serde::de::DeserializeOwned;
+
+use super::line::CellLine;
+use crate::cells::{Columns, column};
+
+/// The suite of the rating.
+const RATING: &str = "btu";
+
+/// What the cells of a run have to be.
+#[derive(Debug)]
+pub(super) enum Readable {
+    /// Of the rating.
+    Rating,
+    /// Sizes of a signature.
+    Pipe(Box<PipePlan>),
+    /// Sizes of several signatures.
+    Set(SetPlan),
+    /// Steps of HINT and the messages beside them.
+    Hint(Box<HintRun>),
+    /// Of a suite that this program does not know; they are stored as they are.
+    Unknown,
+}
+
+impl Readable {
+    /// Reads the plan of a run of `suite`. A plan that cannot be read would make every list of runs fail.
+    pub(super) fn of(suite: &str, plan: &str) -> Result<Self, String> {
+        Ok(match suite {
+            RATING => read_plan::<Plan>(plan).map(|_| Self::Rating)?,
+            pipe::SUITE => Self::Pipe(read_plan(plan)?),
+            hint::SUITE => Self::Hint(read_plan(plan)?),
+            _ if Purpose::ALL.iter().any(|purpose| purpose.suite() == suite) => Self::Set(read_plan(plan)?),
+            _ => Self::Unknown,
+        })
+    }
+
+    /// Whether a cell can be read, and its columns say what it says.
+    pub(super) fn check(&self, line: &CellLine) -> Result<(), String> {
+        let same = match self {
+            Self::Unknown => true,
+            Self::Rating => {
+                let cell: CellRecord = read_cell(line)?;
+                (cell.block, cell.position) == (line.block, line.position) && agrees(&Columns::of(&cell), line)
+            }
+            Self::Pipe(plan) => agrees_with(&facts(plan, &read_cell::<Point>(line)?), line),
+            Self::Set(plan) => {
+                let SetPoint { series, point } = read_cell(line)?;
+                let plan = plan.series.get(series).ok_or("its cell belongs to none of the run's signatures")?;
+                agrees_with(&facts(plan, &point), line)
+            }
+            Self::Hint(run) => agrees_with(&hint::facts(run, &read_cell::<HintRecord>(line)?), line),
+        };
+        if same { Ok(()) } else { Err("its cell and what is said of it differ".to_owned()) }
+    }
+}
+
+fn read_plan<T: DeserializeOwned>(plan: &str) -> Result<T, String> {
+    serde_json::from_str(plan).map_err(|error| format!("its plan cannot be read ({error})"))
+}
+
+fn read_cell<T: DeserializeOwned>(line: &CellLine) -> Result<T, String> {
+    serde_json::from_str(line.record.get()).map_err(|error| format!("its cell cannot be read ({error})"))
+}
+
+fn agrees_with(facts: &Facts, line: &CellLine) -> bool {
+    let columns = Columns {
+        component: &facts.component,
+        message_bytes: i64::try_from(facts.message.count()).unwrap_or(i64::MAX),
+        load: facts.load,
+        valid: facts.valid,
+        goodput_bits_per_second: facts.goodput_bits_per_second,
+        duration_ns: Some(column(facts.duration)),
+        host_duration_ns: None,
+    };
+    agrees(&columns, line)
+}
+
+fn agrees(columns: &Columns<'_>, line: &CellLine) -> bool {
+    columns.component == line.component
+        && columns.message_bytes == line.message_bytes
+        && columns.load == line.load
+        && columns.valid == line.valid
+        && columns.goodput_bits_per_second == line.goodput_bits_per_second
+        && columns.duration_ns == line.duration_ns
+        && columns.host_duration_ns == line.host_duration_ns
+}

@@ -1,0 +1,37 @@
+//! What of a point helps to find it among others.
+
+use btu_stats::median;
+use btu_units::{Bytes, Span};
+
+use super::{PipePlan, Point};
+
+/// What a point is known by, and what it amounts to in a word.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Transport and pattern.
+    pub component: String,
+    /// The message's size.
+    pub message: Bytes,
+    /// The load's name.
+    pub load: &'static str,
+    /// Whether every message that was received was right, and none came from nowhere.
+    pub valid: bool,
+    /// Bits over the median time.
+    pub goodput_bits_per_second: Option<f64>,
+    /// How long its trials took together.
+    pub duration: Span,
+}
+
+/// The facts of a point of this plan.
+pub fn facts(plan: &PipePlan, point: &Point) -> Facts {
+    let bits = plan.pattern.bits_at_once(point.size, plan.pairs);
+    let typical = median(&point.one_way_seconds(plan.pattern)).filter(|seconds| *seconds > 0.0);
+    Facts {
+        component: format!("{} {}", plan.kind, plan.pattern),
+        message: point.size,
+        load: plan.load.name(),
+        valid: point.books.wrong == 0 && point.books.lost().is_some(),
+        goodput_bits_per_second: typical.map(|seconds| bits / seconds),
+        duration: point.trials.iter().map(|trial| trial.elapsed).sum(),
+    }
+}

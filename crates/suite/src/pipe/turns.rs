@@ -1,0 +1,75 @@
+//! Who is next, where several signatures are measured in one run.
+//!
+//! They go forward together, size by size: whatever drifts on the machine meanwhile, another process, heat, a fuller page
+//! cache, meets all of them alike, which it would not if one were measured after the other. Within a size they go in their
+//! order and, at the next size, in the opposite one, so that what grows steadily is in balance after every two sizes.
+
+/// Signatures that take turns.
+#[derive(Debug, Clone)]
+pub struct Turns {
+    /// Sizes that each has behind it.
+    done: Vec<usize>,
+    /// Whether each has come to its end.
+    over: Vec<bool>,
+}
+
+impl Turns {
+    /// Signatures that have so many sizes behind them.
+    pub fn after(done: Vec<usize>) -> Self {
+        Self { over: vec![false; done.len()], done }
+    }
+
+    /// Whose turn it is; `None` when all have come to their end.
+    pub fn next(&self) -> Option<usize> {
+        let open = (0..self.done.len()).filter(|index| !self.over[*index]);
+        let least = open.clone().map(|index| self.done[index]).min()?;
+        let mut behind = open.filter(|index| self.done[*index] == least);
+        if least % 2 == 0 { behind.next() } else { behind.next_back() }
+    }
+
+    /// This one has measured a size.
+    pub fn measured(&mut self, index: usize) {
+        self.done[index] += 1;
+    }
+
+    /// This one has come to its end.
+    pub fn ended(&mut self, index: usize) {
+        self.over[index] = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All turns until every signature has its `sizes`.
+    fn play(mut turns: Turns, sizes: &[usize]) -> Vec<usize> {
+        let mut order = Vec::new();
+        while let Some(index) = turns.next() {
+            if turns.done[index] == sizes[index] {
+                turns.ended(index);
+            } else {
+                order.push(index);
+                turns.measured(index);
+            }
+        }
+        order
+    }
+
+    #[test]
+    fn every_second_size_goes_the_other_way_round() {
+        assert_eq!(play(Turns::after(vec![0, 0]), &[4, 4]), [0, 1, 1, 0, 0, 1, 1, 0]);
+        assert_eq!(play(Turns::after(vec![0; 3]), &[2, 2, 2]), [0, 1, 2, 2, 1, 0]);
+    }
+
+    #[test]
+    fn who_has_fewer_sizes_ends_earlier_and_the_others_go_on() {
+        assert_eq!(play(Turns::after(vec![0, 0]), &[1, 3]), [0, 1, 1, 1]);
+        assert_eq!(play(Turns::after(Vec::new()), &[]), [0; 0]);
+    }
+
+    #[test]
+    fn who_is_behind_when_a_run_is_resumed_comes_first() {
+        assert_eq!(play(Turns::after(vec![2, 1, 1]), &[3, 3, 3]), [2, 1, 0, 1, 2]);
+    }
+}
