@@ -1,16 +1,27 @@
 //! A distribution of times, recorded without allocation and stored as its non-empty buckets.
 
+use std::borrow::Cow;
+
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Highest value that is told apart: one minute in nanoseconds; longer values count as this one.
 const HIGHEST: u64 = 60_000_000_000;
 
+/// The highest value that falls into the last bucket, where everything above falls, too.
+const LAST: u64 = HIGHEST.next_power_of_two() - 1;
+
 /// A distribution of nanoseconds with three significant digits (relative error of a quantile at most 0.1 %).
 ///
-/// Recording is a few instructions and never allocates; the whole takes about 200 kB.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Histogram(Hdr<u64>);
+/// Recording is a few instructions and never allocates. While it is recorded to, the whole takes about 200 kB; one that
+/// was read takes what its non-empty buckets take, since thousands of those are held at a time.
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    /// A count for every bucket, once something was recorded.
+    recorded: Option<Hdr<u64>>,
+    /// What was read, until then: values up to [`LAST`] and their counts, ascending.
+    read: Box<[(u64, u64)]>,
+}
 
 impl Histogram {
     /// An empty distribution.
@@ -20,56 +31,92 @@ impl Histogram {
 
     /// An empty distribution that tells values apart up to `highest` nanoseconds; longer values count as this one. Only
     /// distributions that reach as far can be merged.
-    #[expect(clippy::missing_panics_doc, reason = "the bounds are such as the library accepts")]
     pub fn reaching(highest: u64) -> Self {
-        Self(Hdr::new_with_bounds(1, highest.max(2), 3).expect("the highest is at least twice the lowest"))
+        Self { recorded: Some(buckets_up_to(highest)), read: Box::default() }
     }
 
     /// Counts one value; zero counts as 1 ns, more than a minute as a minute.
     pub fn record(&mut self, nanoseconds: u64) {
-        self.0.saturating_record(nanoseconds.max(1));
+        self.recorded().saturating_record(nanoseconds.max(1));
     }
 
     /// How many values were recorded.
     pub fn count(&self) -> u64 {
-        self.0.len()
+        let read = self.read.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+        self.recorded.as_ref().map_or(read, Hdr::len)
     }
 
     /// The value below or at which the share `quantile` (0 to 1) of all values lies; `None` when empty.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        (!self.0.is_empty()).then(|| self.0.value_at_quantile(quantile))
+        self.of_any(|all| all.value_at_quantile(quantile))
     }
 
     /// The arithmetic mean in nanoseconds; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
-        (!self.0.is_empty()).then(|| self.0.mean())
+        self.of_any(Hdr::mean)
     }
 
     /// The smallest value; `None` when empty.
     pub fn min(&self) -> Option<u64> {
-        (!self.0.is_empty()).then(|| self.0.min())
+        self.of_any(Hdr::min)
     }
 
     /// The largest value; `None` when empty.
     pub fn max(&self) -> Option<u64> {
-        (!self.0.is_empty()).then(|| self.0.max())
+        self.of_any(Hdr::max)
     }
 
     /// Adds every value of `other`, which reaches no further.
     #[expect(clippy::missing_panics_doc, reason = "nothing of what reaches no further can fall outside")]
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("the other reaches no further");
+        self.recorded().add(&*other.all()).expect("the other reaches no further");
     }
 
     /// The non-empty buckets: (highest value in ns that falls into it, count), ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
+        let recorded = self.recorded.iter().flat_map(Hdr::iter_recorded);
+        let recorded = recorded.map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()));
+        recorded.chain(self.read.iter().copied())
     }
+
+    fn of_any<T>(&self, ask: impl FnOnce(&Hdr<u64>) -> T) -> Option<T> {
+        (self.count() > 0).then(|| ask(&self.all()))
+    }
+
+    /// A count for every bucket.
+    fn all(&self) -> Cow<'_, Hdr<u64>> {
+        self.recorded.as_ref().map_or_else(|| Cow::Owned(spread(&self.read)), Cow::Borrowed)
+    }
+
+    /// The same, to be recorded to.
+    fn recorded(&mut self) -> &mut Hdr<u64> {
+        let read = std::mem::take(&mut self.read);
+        self.recorded.get_or_insert_with(|| spread(&read))
+    }
+}
+
+fn buckets_up_to(highest: u64) -> Hdr<u64> {
+    Hdr::new_with_bounds(1, highest.max(2), 3).expect("the highest is at least twice the lowest")
+}
+
+fn spread(pairs: &[(u64, u64)]) -> Hdr<u64> {
+    let mut all = buckets_up_to(HIGHEST);
+    for &(value, count) in pairs {
+        all.saturating_record_n(value, count);
+    }
+    all
 }
 
 impl Default for Histogram {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl PartialEq for Histogram {
+    /// The same values, however they are held.
+    fn eq(&self, other: &Self) -> bool {
+        self.all() == other.all()
     }
 }
 
@@ -81,13 +128,22 @@ impl Serialize for Histogram {
 }
 
 impl<'de> Deserialize<'de> for Histogram {
+    /// Any pairs in any order; what is not told apart any more when recorded is not when read.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let pairs = Vec::<(u64, u64)>::deserialize(deserializer)?;
-        let mut histogram = Self::new();
-        for (value, count) in pairs {
-            histogram.0.saturating_record_n(value.max(1), count);
+        let mut pairs = Vec::<(u64, u64)>::deserialize(deserializer)?;
+        pairs.retain(|(_, count)| *count > 0);
+        for (value, _) in &mut pairs {
+            *value = (*value).clamp(1, LAST);
         }
-        Ok(histogram)
+        pairs.sort_unstable();
+        pairs.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                kept.1 = kept.1.saturating_add(later.1);
+            }
+            is_same
+        });
+        Ok(Self { recorded: None, read: pairs.into_boxed_slice() })
     }
 }
 
@@ -110,6 +166,31 @@ mod tests {
             let mut merged = record(&a);
             merged.merge(&record(&b));
             prop_assert_eq!(merged, record(&[a, b].concat()));
+        }
+
+        #[test]
+        fn what_is_read_says_what_was_recorded(values in prop::collection::vec(0u64..100_000_000_000, 0..50), share in 0.0f64..=1.0) {
+            let mut histogram = Histogram::new();
+            for value in &values {
+                histogram.record(*value);
+            }
+            let written = serde_json::to_string(&histogram).unwrap();
+            let mut read: Histogram = serde_json::from_str(&written).unwrap();
+            prop_assert_eq!(&read, &histogram);
+            prop_assert_eq!(serde_json::to_string(&read).unwrap(), written);
+            prop_assert_eq!((read.count(), read.quantile(share)), (histogram.count(), histogram.quantile(share)));
+            prop_assert_eq!((read.min(), read.max(), read.mean()), (histogram.min(), histogram.max(), histogram.mean()));
+            histogram.record(7);
+            read.record(7);
+            prop_assert_eq!(read, histogram);
+        }
+
+        #[test]
+        fn pairs_that_nobody_wrote_are_taken_as_well(pairs in prop::collection::vec(any::<(u64, u64)>(), 0..20)) {
+            let read: Histogram = serde_json::from_str(&serde_json::to_string(&pairs).unwrap()).unwrap();
+            let again: Histogram = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+            prop_assert_eq!(again.count(), read.count());
+            prop_assert_eq!(again.quantile(0.5).is_some(), pairs.iter().any(|(_, count)| *count > 0));
         }
 
         #[test]
