@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::cli::{Common, Compare, CompareFormat};
 use crate::exit::SLOWER;
 use crate::terminal::{file_options, print, text_options};
-use crate::{files, preflight};
+use crate::{files, pipe, preflight};
 use sides::Chosen;
 
 /// The level of every interval.
@@ -35,6 +35,9 @@ struct Document<'a> {
 /// Compares, and says by the exit code whether a side is slower than allowed.
 pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
     let store = preflight::store(common)?;
+    if pipe::compare(&store, arguments, common.json)?.is_some() {
+        return Ok(ExitCode::SUCCESS);
+    }
     let sides = sides::chosen(&store, arguments)?;
     sides::guard(&sides, arguments)?;
     let history = if arguments.alone { Vec::new() } else { history::earlier(&store, &sides)? };

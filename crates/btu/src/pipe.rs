@@ -1,5 +1,6 @@
 //! `btu pipe`: from the command line to plans, their runs, and what came of them.
 
+mod compare;
 mod ends;
 mod ground;
 mod hint;
@@ -26,6 +27,7 @@ use btu_testbed::house::Signals;
 use crate::cli::{Common, Pipe};
 use crate::preflight;
 
+pub(crate) use compare::compare;
 pub(crate) use show::{cells, is_ours, stored};
 
 use ground::Ground;

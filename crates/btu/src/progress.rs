@@ -128,14 +128,24 @@ impl Steps {
         self.bar.tick();
     }
 
-    /// Shows that so many steps are done since `begun`, what the last one brought, and some lines below that.
-    pub(crate) fn show_over(&self, done: usize, of: usize, begun: Instant, text: &str, below: &[String]) {
-        let below = below.iter().fold(String::new(), |all, line| all + "\n" + line);
-        self.bar.set_style(style("{bar:24} {pos}/{len}  {msg}"));
+    /// Shows that so many steps are done since `begun`, what the last one brought, and some lines below that. What is too
+    /// long for a line of `width` columns is cut: a line that the terminal breaks is one more than is taken off the screen.
+    pub(crate) fn show_over(
+        &self,
+        (done, of): (usize, usize),
+        begun: Instant,
+        text: &str,
+        width: usize,
+        below: &[String],
+    ) {
+        self.bar.set_style(style("{bar:16} {pos}/{len}  {msg}"));
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
-        let left = begun.elapsed().mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64);
-        self.bar.set_message(format!("{} left  {text}{below}", clock(left)));
+        let left = clock(begun.elapsed().mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64));
+        let taken = format!("{:16} {of}/{of}  {left} left  ", "").chars().count();
+        let text: String = text.chars().take(width.saturating_sub(taken)).collect();
+        let below = below.iter().fold(String::new(), |all, line| all + "\n" + line);
+        self.bar.set_message(format!("{left} left  {text}{below}"));
     }
 
     /// Takes the bar off the screen.

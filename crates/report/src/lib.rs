@@ -42,8 +42,8 @@ pub use model_check::{
 };
 pub use pictures::svg;
 pub use pipe::{
-    Graph, NamedSignature, PLOT_ROWS, named_signatures, np_out, pipe_csv, pipe_picture, pipe_plot, pipe_text, set_csv,
-    set_text, signature_names,
+    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_text, named_signatures, np_out, pipe_csv, pipe_picture,
+    pipe_plot, pipe_text, set_csv, set_text, signature_names,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use run_page::{Origin, RuleFacts, RunMark, RunReport, run_marks, run_page};

@@ -17,6 +17,7 @@ Examples:
   btu compare r4 r9 --format html           a page with both on one axis: btu-compare.html
   btu compare r4 r9 --fail-if-slower 5%     for scripts: exit code 4 when r9 is slower by 5 % or more
 
+Runs of `btu pipe` are compared by throughput, latency and the cost of a byte: btu compare r4 r9.
 A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or tag:NAME.";
 
 /// `btu compare`.

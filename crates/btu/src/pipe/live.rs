@@ -8,11 +8,14 @@ use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
 use crate::progress::Steps;
 use crate::terminal;
 
-/// Lines of a plot that are no rows between its axes: labels, numbers, legend, and the progress above.
-const AROUND: usize = 7;
+/// Lines of a plot that are no rows between its axes: labels, numbers, a legend of two lines, and the progress above.
+const AROUND: usize = 8;
 
 /// Fewer rows show nothing.
 const LEAST_ROWS: usize = 4;
+
+/// No plot is narrower.
+const LEAST_COLUMNS: usize = 80;
 
 /// Progress on a terminal; nothing elsewhere, or when quiet.
 pub(super) struct Screen {
@@ -25,29 +28,27 @@ impl Screen {
         Self { steps: Steps::new(quiet), is_shown: !quiet && stderr().is_terminal() }
     }
 
-    /// Shows that so many sizes are done, `before` of them before `begun`; `with` calls the drawer with the signatures, and is
-    /// not called where nothing is drawn. Nothing is measured meanwhile.
+    /// Shows that so many sizes of all are done since `begun`; `plotted` calls the drawer with the signatures, and is not called
+    /// where nothing is drawn. Nothing is measured meanwhile.
     pub(super) fn show(
         &self,
-        done: usize,
-        before: usize,
-        of: usize,
+        sizes: (usize, usize),
         begun: Instant,
         text: &str,
-        with: impl FnOnce(&dyn Fn(&[NamedSignature]) -> Vec<String>) -> Vec<String>,
+        plotted: impl FnOnce(&dyn Fn(&[NamedSignature]) -> Vec<String>) -> Vec<String>,
     ) {
-        let lines = match self.room() {
-            Some((options, rows)) => with(&|signatures| pipe_plot(Graph::Signature, signatures, false, rows, &options)),
-            None => Vec::new(),
-        };
-        self.steps.show_over(done - before, of - before, begun, text, &lines);
+        let Some((width, height)) = self.size() else { return };
+        let rows = height.saturating_sub(AROUND).min(PLOT_ROWS);
+        let options = TextOptions { colour: terminal::colour_of(&stderr()), width };
+        let is_drawn = rows >= LEAST_ROWS && width >= LEAST_COLUMNS;
+        let draw = |signatures: &[NamedSignature]| pipe_plot(Graph::Signature, signatures, false, rows, &options);
+        let lines = if is_drawn { plotted(&draw) } else { Vec::new() };
+        self.steps.show_over(sizes, begun, text, width, &lines);
     }
 
-    /// How a plot shall look, and how many rows there are for it; `None` where none is shown.
-    fn room(&self) -> Option<(TextOptions, usize)> {
+    /// Columns and lines of the terminal; `None` where nothing is shown.
+    fn size(&self) -> Option<(usize, usize)> {
         let (width, height) = self.is_shown.then(|| terminal_size::terminal_size_of(stderr())).flatten()?;
-        let rows = usize::from(height.0).saturating_sub(AROUND).min(PLOT_ROWS);
-        let options = TextOptions { colour: terminal::colour_of(&stderr()), width: usize::from(width.0) };
-        (rows >= LEAST_ROWS && width.0 >= 80).then_some((options, rows))
+        Some((usize::from(width.0), usize::from(height.0)))
     }
 }

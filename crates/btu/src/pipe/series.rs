@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use btu_report::NamedSignature;
 use btu_store::Level;
 use btu_suite::activity::{Activity, Order, PipeEnd, PipeMeeting, Token, Word};
+use btu_suite::cell::Load;
 use btu_suite::pipe::{End, PipePlan, PipeVerdict, Point, Schedule, Sizes, Turns, judge};
 use btu_testbed::house::Signals;
 use btu_units::Span;
@@ -187,11 +188,11 @@ impl<'a> Series<'a> {
     }
 
     fn show(&self, last: usize) {
-        let planned = self.plans.iter().map(|plan| plan.sizes.list().len()).sum();
+        let planned = self.plans.iter().map(|plan| plan.sizes.list().len()).sum::<usize>();
         let done = self.points.iter().map(Vec::len).sum::<usize>();
         let Some(point) = self.points[last].last() else { return };
         let text = words(&self.plans[last], point);
-        self.place.screen.show(done, self.before, planned, self.begun, &text, |draw| {
+        self.place.screen.show((done - self.before, planned - self.before), self.begun, &text, |draw| {
             let verdicts: Vec<PipeVerdict> =
                 self.plans.iter().zip(&self.points).map(|(plan, points)| judge(plan, points)).collect();
             let names = called(self.plans);
@@ -221,8 +222,8 @@ fn words(plan: &PipePlan, point: &Point) -> String {
     let times = point.one_way_seconds(plan.pattern);
     let time = times.iter().copied().fold(f64::INFINITY, f64::min);
     let rate = plan.pattern.bits_at_once(point.size, plan.pairs) / time;
-    let load = if plan.load == btu_suite::cell::Load::Idle { String::new() } else { format!(" {}", plan.load) };
-    format!("{}{load}  {:>9}  {:>9.1} us  {:>10.2} Mb/s", plan.kind, point.size.to_string(), time * 1e6, rate / 1e6)
+    let load = if plan.load == Load::Idle { String::new() } else { format!(" {}", plan.load) };
+    format!("{}{load} {} {:.1} us {:.2} Mb/s", plan.kind, point.size, time * 1e6, rate / 1e6)
 }
 
 pub(super) fn token() -> anyhow::Result<Token> {

@@ -68,12 +68,18 @@ fn document<'a>(store: &Store, row: &'a RunRow) -> anyhow::Result<Document<'a>> 
     } else if suite == hint::SUITE {
         Outcome::Hint(Box::new(judge_run(&plan(row)?, &store.records::<HintRecord>(run)?)))
     } else {
-        Outcome::One(Box::new(judge(&plan(row)?, &store.records::<Point>(run)?)))
+        Outcome::One(Box::new(signature(store, row)?))
     };
     Ok(Document { run: row, result })
 }
 
-fn plan<T: DeserializeOwned>(row: &RunRow) -> anyhow::Result<T> {
+/// What a run of a single signature amounts to.
+pub(super) fn signature(store: &Store, row: &RunRow) -> anyhow::Result<PipeVerdict> {
+    Ok(judge(&plan(row)?, &store.records::<Point>(row.summary.id)?))
+}
+
+/// The plan of a run.
+pub(super) fn plan<T: DeserializeOwned>(row: &RunRow) -> anyhow::Result<T> {
     serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {}", row.summary.id))
 }
 

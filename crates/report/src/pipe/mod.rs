@@ -1,5 +1,6 @@
 //! Signatures on paper: text with a plot for a terminal, the four graphs as pictures, files for other programs.
 
+mod beside;
 mod cost;
 mod csv;
 mod doubts;
@@ -13,6 +14,7 @@ mod tests;
 mod text;
 mod unit;
 
+pub use beside::{StoredSignature, beside_text};
 pub use csv::pipe_csv;
 pub use np_out::np_out;
 pub use picture::{Graph, NamedSignature, pipe_picture};

@@ -117,6 +117,17 @@ fn rows_for_spreadsheets_have_as_many_fields_as_the_head() {
     assert!(text.lines().nth(2).unwrap().starts_with("1000,7,"));
 }
 
+#[test]
+fn stored_runs_side_by_side() {
+    let stored =
+        |name: &str, verdict| StoredSignature { name: name.to_owned(), about: "TCP, veth".to_owned(), verdict };
+    let runs = [stored("r4", tcp()), stored("r9", verdict(Kind::Tcp, "1..10MB", 22.4e-6, 24e9))];
+    let text = beside_text(&runs, true, &NARROW);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+    assert_eq!(beside_text(&[], false, &NARROW), "");
+}
+
 /// A set on paths where messages take so long; the times of the tests above.
 fn set(purpose: Purpose, series: &[(Kind, Load, f64, f64)]) -> SetVerdict {
     let plan = |kind, load| PipePlan { load, sizes: "1..10MB".parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };

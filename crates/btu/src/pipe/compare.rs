@@ -1,0 +1,99 @@
+//! `btu compare` of signatures.
+
+use btu_report::{StoredSignature, beside_text};
+use btu_store::{RunRow, Store};
+use btu_suite::pipe::{Beside, PipePlan, SUITE, beside};
+use serde::Serialize;
+
+use super::show::{is_ours, plan, signature};
+use crate::cli::{Compare, CompareFormat};
+use crate::exit::Refusal;
+use crate::files;
+use crate::terminal::{file_options, print, text_options};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    base: &'a str,
+    others: Vec<Other<'a>>,
+}
+
+/// One of the others.
+#[derive(Serialize)]
+struct Other<'a> {
+    run: &'a str,
+    #[serde(flatten)]
+    beside: Beside,
+}
+
+/// Holds the runs that were named side by side, where they are signatures; `None` where none of them is one of `btu pipe`.
+pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<Option<()>> {
+    // What cannot be found here is reported by who compares ratings.
+    let rows: Vec<RunRow> = arguments.sides.iter().filter_map(|side| store.run(side).ok()).collect();
+    if !rows.iter().any(|row| is_ours(&row.summary.suite)) {
+        return Ok(None);
+    }
+    guard(arguments, &rows)?;
+    let signatures = rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
+    let options = if arguments.output.is_some() { file_options() } else { text_options() };
+    let text = if as_json || arguments.format == CompareFormat::Json {
+        json(&signatures)?
+    } else {
+        beside_text(&signatures, arguments.all, &options)
+    };
+    match arguments.output.as_ref().filter(|path| path.as_os_str() != "-") {
+        Some(path) => files::save(path, text.as_bytes())?,
+        None => print(&text)?,
+    }
+    Ok(Some(()))
+}
+
+/// Refuses what cannot be held side by side.
+fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
+    let refuse = |problem: String| Err(Refusal::Usage(problem).into());
+    if let Some(row) = rows.iter().find(|row| row.summary.suite != SUITE) {
+        let (run, suite) = (row.summary.id, &row.summary.suite);
+        return refuse(format!(
+            "{run} is a run of `{suite}`: ratings are compared with ratings and signatures with signatures; \
+             see it with `btu show {run}`"
+        ));
+    }
+    if rows.len() < 2 || rows.len() < arguments.sides.len() {
+        return refuse("signatures are compared run by run: name two or more, such as `btu compare r4 r9`".to_owned());
+    }
+    if arguments.baseline.is_some() || arguments.fail_if_slower.is_some() || !arguments.across.is_empty() {
+        return refuse(
+            "--baseline, --fail-if-slower and --across are for ratings; signatures know --force and --all".to_owned(),
+        );
+    }
+    if matches!(arguments.format, CompareFormat::Markdown | CompareFormat::Html) {
+        return refuse("signatures are compared as text or JSON".to_owned());
+    }
+    let first: PipePlan = plan(&rows[0])?;
+    for row in &rows[1..] {
+        let other: PipePlan = plan(row)?;
+        if !arguments.force
+            && (other.pattern, other.pairs, other.buffers) != (first.pattern, first.pairs, first.buffers)
+        {
+            return refuse(format!(
+                "{} and {} differ in pattern, pairs or buffers, so that their times mean different things; --force compares them",
+                rows[0].summary.id, row.summary.id
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn stored(store: &Store, row: &RunRow) -> anyhow::Result<StoredSignature> {
+    let run = &row.summary;
+    let label = run.label.as_ref().map_or_else(String::new, |label| format!(", {label}"));
+    let about = format!("{}, {}, {}{label}", run.network, run.profile, run.created);
+    Ok(StoredSignature { name: run.id.to_string(), about, verdict: signature(store, row)? })
+}
+
+fn json(signatures: &[StoredSignature]) -> serde_json::Result<String> {
+    let base = &signatures[0];
+    let other = |one: &'_ StoredSignature| beside(&one.verdict, &base.verdict);
+    let others = signatures[1..].iter().map(|one| Other { run: &one.name, beside: other(one) }).collect();
+    Ok(serde_json::to_string_pretty(&Document { base: &base.name, others })? + "\n")
+}

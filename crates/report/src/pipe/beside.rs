@@ -1,0 +1,47 @@
+//! Stored signatures side by side.
+
+use btu_suite::pipe::{Beside, PipeVerdict, beside};
+
+use super::cost::{Line, by_size, intervals, summary};
+use super::picture::{Graph, NamedSignature};
+use super::plot;
+use crate::head::TextOptions;
+use crate::sheet::{page, section, wrap};
+
+/// A stored signature.
+#[derive(Debug, Clone)]
+pub struct StoredSignature {
+    /// The run's name.
+    pub name: String,
+    /// What was measured where and when, in a line.
+    pub about: String,
+    /// What came of it.
+    pub verdict: PipeVerdict,
+}
+
+/// All held against the first; every figure with its interval if `all`, or where there is room. Lines end with `\n`.
+pub fn beside_text(runs: &[StoredSignature], all: bool, options: &TextOptions) -> String {
+    let Some((base, others)) = runs.split_first() else { return String::new() };
+    let costs: Vec<Beside> = others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
+    let lines: Vec<Line> =
+        others.iter().zip(&costs).map(|(other, cost)| Line { name: other.name.clone(), cost }).collect();
+    let table = summary("run", (&base.name, &base.verdict), &lines);
+    let head = runs.iter().flat_map(|run| wrap(&format!("{}: {}", run.name, run.about), options.columns(), 2));
+    let named: Vec<NamedSignature> =
+        runs.iter().map(|run| NamedSignature { name: &run.name, verdict: &run.verdict }).collect();
+    let plotted = plot::pipe_plot(Graph::Signature, &named, false, plot::ROWS, options);
+    let with_intervals = all || options.is_wide();
+    page(vec![
+        head.collect(),
+        section(&format!("Beside {}", base.name), "one way; * told apart from nothing at 95 %", table, options),
+        if with_intervals { intervals("run", &lines, options) } else { Vec::new() },
+        by_size(&base.name, &lines, options),
+        section("Signatures", "throughput against the time of a message", plotted, options),
+        wrap(CAUTION, options.columns(), 0),
+    ])
+}
+
+/// What intervals of two runs cannot say.
+const CAUTION: &str = "Intervals come from the trials within each run. What differs between one run and the next of the same kind is \
+                       not in them: repeat both before a small difference is believed. `btu pipe --layers` and `--load` measure in \
+                       turns, within one run.";
