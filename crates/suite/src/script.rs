@@ -263,6 +263,24 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
 }
 
 impl Activity {
+    /// Every kind, in the order of the variants.
+    pub const KINDS: [&'static str; 14] = [
+        "null",
+        "tcp-send",
+        "tcp-receive",
+        "request",
+        "respond",
+        "udp-send",
+        "udp-receive",
+        "cpu",
+        "disk",
+        "ftp-serve",
+        "ftp-relay",
+        "ftp-fetch",
+        "pipe",
+        "hint",
+    ];
+
     /// The activity's kind, as it is stored.
     pub const fn kind(&self) -> &'static str {
         match self {

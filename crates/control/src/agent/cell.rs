@@ -1,11 +1,13 @@
-//! The workers of one cell on one station.
+//! The workers of one cell on one host.
 
 use std::collections::BTreeMap;
 
-use btu_suite::record::{CpuTime, Failure, Report};
+use btu_suite::record::{CpuTime, MachineCpu};
+use tokio::sync::watch;
 
-use super::worker::Worker;
+use super::worker::{Heard, Rein, Worker};
 use crate::clock;
+use crate::environment::{delta, machine_cpu};
 use crate::protocol::{Account, CollectReply};
 
 /// The workers of one cell; dropping it kills them.
@@ -14,22 +16,45 @@ pub(super) struct Cell {
     workers: BTreeMap<u32, Worker>,
     agent_before: CpuTime,
     children_before: CpuTime,
+    /// Where the machine is this agent's alone to account for; stations of one machine leave it to their coordinator.
+    machine: Option<MachineCpu>,
+    started: bool,
 }
 
 impl Cell {
     pub(super) fn new(number: u64) -> nix::Result<Self> {
         let (agent_before, children_before) = (clock::own_cpu()?, clock::children_cpu()?);
-        Ok(Self { number, workers: BTreeMap::new(), agent_before, children_before })
+        Ok(Self { number, workers: BTreeMap::new(), agent_before, children_before, machine: None, started: false })
     }
 
     pub(super) fn add(&mut self, step: u32, worker: Worker) {
         self.workers.insert(step, worker);
     }
 
-    pub(super) async fn start(&mut self) {
+    /// Starts all; `whole` says that the machine's CPU time is to be accounted for, too.
+    pub(super) async fn start(&mut self, whole: bool) {
+        self.machine = whole.then(machine_cpu).and_then(Result::ok);
+        self.started = true;
         for worker in self.workers.values_mut() {
             worker.start().await;
         }
+    }
+
+    pub(super) fn is_started(&self) -> bool {
+        self.started
+    }
+
+    pub(super) fn reins(&self) -> Vec<Rein> {
+        self.workers.values().map(Worker::rein).collect()
+    }
+
+    pub(super) fn heard(&self, step: u32) -> Option<watch::Receiver<Heard>> {
+        self.workers.get(&step).map(Worker::heard)
+    }
+
+    /// Every worker's ear, by step.
+    pub(super) fn ears(&self) -> BTreeMap<u32, watch::Receiver<Heard>> {
+        self.workers.iter().map(|(step, worker)| (*step, worker.heard())).collect()
     }
 
     /// Waits for those that end by themselves, then stops the others; every worker has ended afterwards.
@@ -39,10 +64,10 @@ impl Cell {
         let mut accounts = Vec::with_capacity(ending.len() + serving.len());
         // Each has its own deadline, so waiting one after the other takes no longer than the longest.
         for (step, worker) in ending {
-            accounts.push(account(*step, &worker.finish().await)?);
+            accounts.push(Account { step: *step, result_json: worker.finish().await });
         }
         for (step, worker) in serving {
-            accounts.push(account(*step, &worker.stop().await)?);
+            accounts.push(Account { step: *step, result_json: worker.stop().await });
         }
         self.reply(accounts).map_err(|error| format!("reading CPU time: {error}"))
     }
@@ -50,17 +75,14 @@ impl Cell {
     fn reply(&self, accounts: Vec<Account>) -> nix::Result<CollectReply> {
         let agent = clock::used(self.agent_before, clock::own_cpu()?);
         let workers = clock::used(self.children_before, clock::children_cpu()?);
+        let machine = self.machine.as_ref().and_then(|before| Some(delta(before, &machine_cpu().ok()?)));
         Ok(CollectReply {
             accounts,
             agent_user_ns: agent.user.nanoseconds(),
             agent_system_ns: agent.system.nanoseconds(),
             workers_user_ns: workers.user.nanoseconds(),
             workers_system_ns: workers.system.nanoseconds(),
+            machine_json: machine.and_then(|machine| serde_json::to_string(&machine).ok()).unwrap_or_default(),
         })
     }
-}
-
-fn account(step: u32, result: &Result<Report, Failure>) -> Result<Account, String> {
-    let result_json = serde_json::to_string(result).map_err(|error| format!("writing an account: {error}"))?;
-    Ok(Account { step, result_json })
 }

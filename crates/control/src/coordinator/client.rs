@@ -47,7 +47,10 @@ impl AgentLink {
             .max_decoding_message_size(MESSAGE_LIMIT_BYTES)
             .max_encoding_message_size(MESSAGE_LIMIT_BYTES);
         let mut link = Self { station, client };
-        link.client.hello(HelloRequest { protocol: PROTOCOL }).await.map_err(link.failed("greeting"))?;
+        link.client
+            .hello(HelloRequest { protocol: PROTOCOL, btu_version: env!("CARGO_PKG_VERSION").to_owned() })
+            .await
+            .map_err(link.failed("greeting"))?;
         Ok(link)
     }
 
@@ -59,7 +62,7 @@ impl AgentLink {
         order: &Order,
     ) -> Result<Option<SocketAddr>, CoordinatorError> {
         let order_json = serde_json::to_string(order).map_err(CoordinatorError::Document)?;
-        let request = PrepareRequest { cell, step: step as u32, order_json };
+        let request = PrepareRequest { cell, step: step as u32, order_json, session: Vec::new() };
         let reply = self.client.prepare(request).await.map_err(|status| CoordinatorError::Prepare {
             station: self.station,
             activity: order.activity.kind(),
@@ -74,13 +77,13 @@ impl AgentLink {
 
     /// Starts the cell's workers on this station.
     pub(super) async fn start(&mut self, cell: u64) -> Result<(), CoordinatorError> {
-        self.client.start(StartRequest { cell }).await.map_err(self.failed("starting a cell"))?;
+        self.client.start(StartRequest { cell, session: Vec::new() }).await.map_err(self.failed("starting a cell"))?;
         Ok(())
     }
 
     /// Waits for the cell's workers on this station.
     pub(super) async fn collect(&mut self, cell: u64, finishing: Vec<u32>) -> Result<StationAccount, CoordinatorError> {
-        let request = CollectRequest { cell, finishing };
+        let request = CollectRequest { cell, finishing, session: Vec::new() };
         let reply = self.client.collect(request).await.map_err(self.failed("collecting a cell"))?.into_inner();
         let cpu = self.cpu(&reply);
         let results = reply.accounts.into_iter().map(|account| {
@@ -102,7 +105,7 @@ impl AgentLink {
 
     /// Kills whatever the agent still runs.
     pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
-        self.client.abandon(AbandonRequest {}).await.map_err(self.failed("abandoning a cell"))?;
+        self.client.abandon(AbandonRequest { session: Vec::new() }).await.map_err(self.failed("abandoning a cell"))?;
         Ok(())
     }
 
@@ -114,7 +117,7 @@ impl AgentLink {
         seed: u64,
     ) -> Result<PathBuf, CoordinatorError> {
         let directory = directory.to_string_lossy().into_owned();
-        let request = FurnishRequest { directory, file_bytes: file.count(), seed };
+        let request = FurnishRequest { directory, file_bytes: file.count(), seed, session: Vec::new() };
         let reply = self.client.furnish(request).await.map_err(|status| CoordinatorError::Prepare {
             station: self.station,
             activity: "disk",

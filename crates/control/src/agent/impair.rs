@@ -1,0 +1,85 @@
+//! Delay and loss for what comes in at an interface, by the kernel's netem.
+
+use std::net::IpAddr;
+
+use btu_network::{Direction, Loss};
+use btu_suite::network::Impairment;
+use btu_testbed::netem::{Guard, NetemError, apply};
+use btu_units::{BitRate, Probability};
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::SockaddrStorage;
+
+/// Faster than any interface, so that the queueing discipline's rate adds nothing that was not asked for.
+const UNLIMITED: BitRate = BitRate::from_megabits_per_second(400_000);
+
+/// An interface that is impaired until this is dropped.
+#[derive(Debug)]
+pub(super) struct Impaired(Guard);
+
+/// Why it is not.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ImpairError {
+    #[error("listing the interfaces: {0}")]
+    Interfaces(#[source] nix::Error),
+    #[error("no interface has the address {0}: `ip address` lists them")]
+    NoInterface(IpAddr),
+    #[error("a loss of {0} is no probability: 0 to 1")]
+    Loss(f64),
+    #[error(transparent)]
+    Netem(#[from] NetemError),
+}
+
+impl Impaired {
+    /// Impairs the interface that has `address`.
+    pub(super) fn new(address: IpAddr, wanted: Impairment, seed: u64) -> Result<Self, ImpairError> {
+        Ok(Self(apply(&interface_of(address)?, &direction(wanted)?, seed)?))
+    }
+
+    /// Impairs it otherwise.
+    pub(super) fn change(&mut self, wanted: Impairment) -> Result<(), ImpairError> {
+        Ok(self.0.change(&direction(wanted)?)?)
+    }
+
+    /// How it is done, for the report.
+    pub(super) fn how(&self) -> String {
+        format!("kernel netem on what comes in at {}", self.0.interface())
+    }
+}
+
+fn direction(wanted: Impairment) -> Result<Direction, ImpairError> {
+    let probability = Probability::new(wanted.loss).map_err(|_| ImpairError::Loss(wanted.loss))?;
+    let loss = if wanted.loss > 0.0 { Loss::Random(probability) } else { Loss::None };
+    Ok(Direction { loss, ..Direction::new(UNLIMITED, wanted.delay) })
+}
+
+fn interface_of(address: IpAddr) -> Result<String, ImpairError> {
+    let mut all = getifaddrs().map_err(ImpairError::Interfaces)?;
+    let found = all.find(|interface| interface.address.as_ref().and_then(ip) == Some(address));
+    found.map(|interface| interface.interface_name).ok_or(ImpairError::NoInterface(address))
+}
+
+fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
+    let four = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+    four.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn an_address_has_an_interface_or_is_named() {
+        assert_eq!(interface_of(Ipv4Addr::LOCALHOST.into()).unwrap(), "lo");
+        let error = interface_of(Ipv4Addr::new(203, 0, 113, 9).into()).unwrap_err().to_string();
+        assert!(error.contains("203.0.113.9"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_probability_is_refused() {
+        for loss in [-0.1, 1.1, f64::NAN] {
+            assert!(direction(Impairment { loss, ..Impairment::NONE }).is_err(), "{loss}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The agent's answers to what a controller asks.
+
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use btu_load::DiskSource;
+use btu_suite::activity::Order;
+use btu_suite::network::Impairment;
+use btu_units::{Bytes, Span};
+use futures_util::{Stream, StreamExt, stream};
+use tokio::sync::watch;
+use tonic::{Request, Response, Status};
+
+use super::desk::Desk;
+use super::host::{Host, Way, internal};
+use super::sessions::{Answer, Asked};
+use super::worker::{Heard, Worker};
+use crate::environment;
+use crate::protocol::agent_server::Agent;
+use crate::protocol::{
+    AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FollowRequest,
+    FurnishReply, FurnishRequest, HelloReply, HelloRequest, ImpairReply, ImpairRequest, PROTOCOL, PrepareReply,
+    PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartReply,
+    StartRequest, Told, mismatch,
+};
+
+/// The service as it is offered over one way in.
+pub(super) struct Service {
+    pub(super) host: Arc<Host>,
+    pub(super) way: Way,
+}
+
+type Words = Pin<Box<dyn Stream<Item = Result<Told, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Agent for Service {
+    async fn hello(&self, request: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
+        let HelloRequest { protocol, btu_version } = request.into_inner();
+        if protocol != PROTOCOL {
+            let own = (PROTOCOL, env!("CARGO_PKG_VERSION"));
+            return Err(Status::failed_precondition(mismatch(own, (protocol, &btu_version))));
+        }
+        Ok(Response::new(self.host.introduce()))
+    }
+
+    async fn describe(&self, _request: Request<DescribeRequest>) -> Result<Response<DescribeReply>, Status> {
+        let environment =
+            tokio::task::spawn_blocking(environment::collect).await.map_err(internal("looking around"))?;
+        let environment_json = serde_json::to_string(&environment).map_err(internal("writing the environment"))?;
+        Ok(Response::new(DescribeReply { environment_json, findings_json: "[]".to_owned() }))
+    }
+
+    async fn reserve(&self, request: Request<ReserveRequest>) -> Result<Response<ReserveReply>, Status> {
+        let caller = self.way.caller(&request);
+        let ReserveRequest { run, controller, expected_ms, session } = request.into_inner();
+        let asked = Asked {
+            run: presentable(&run),
+            controller: presentable(if caller.name().is_empty() { &controller } else { caller.name() }),
+            owner: caller.name().to_owned(),
+            expected: Span::from_milliseconds(expected_ms.min(MOST_EXPECTED_MS)),
+        };
+        Ok(Response::new(match self.host.reserve(&asked, &session)? {
+            Answer::Reserved { session, resumed } => ReserveReply {
+                session: session.to_vec(),
+                lease_ms: self.host.lease_ms(),
+                resumed,
+                kept_cells: self.host.with_desk(Some(session), |desk| desk.kept()).unwrap_or_default(),
+                ..ReserveReply::default()
+            },
+            Answer::Busy(busy) => ReserveReply {
+                busy: busy.to_string(),
+                busy_for_ms: busy.left.nanoseconds() / 1_000_000,
+                busy_run: busy.run,
+                busy_by: busy.controller,
+                ..ReserveReply::default()
+            },
+        }))
+    }
+
+    async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewReply>, Status> {
+        let caller = self.way.caller(&request);
+        let RenewRequest { expected_left_ms, session } = request.into_inner();
+        let left = Span::from_milliseconds(expected_left_ms.min(MOST_EXPECTED_MS));
+        let (monotonic_ns, realtime_ns) = self.host.renew(&caller, &session, left)?;
+        Ok(Response::new(RenewReply { monotonic_ns, realtime_ns }))
+    }
+
+    async fn release(&self, request: Request<ReleaseRequest>) -> Result<Response<ReleaseReply>, Status> {
+        let caller = self.way.caller(&request);
+        self.host.release(&caller, &request.into_inner().session)?;
+        Ok(Response::new(ReleaseReply {}))
+    }
+
+    async fn impair(&self, request: Request<ImpairRequest>) -> Result<Response<ImpairReply>, Status> {
+        let caller = self.way.caller(&request);
+        let ImpairRequest { address, delay_ns, loss, seed, session } = request.into_inner();
+        let session = self.host.working(&caller, &session)?;
+        let address: IpAddr =
+            address.parse().map_err(|_| Status::invalid_argument(format!("`{address}` is no address")))?;
+        let wanted = Impairment { delay: Span::from_nanoseconds(delay_ns), loss };
+        let how = self.host.impair(session, address, wanted, seed)?;
+        Ok(Response::new(ImpairReply { how }))
+    }
+
+    async fn prepare(&self, request: Request<PrepareRequest>) -> Result<Response<PrepareReply>, Status> {
+        let caller = self.way.caller(&request);
+        let PrepareRequest { cell, step, order_json, session } = request.into_inner();
+        let session = self.host.working(&caller, &session)?;
+        let order: Order = serde_json::from_str(&order_json)
+            .map_err(|error| Status::invalid_argument(format!("reading the order: {error}")))?;
+        self.host.cell(session, cell, |_| ())?;
+        let worker = Worker::prepare(self.host.executable(), &order, &order_json).await?;
+        let endpoint = worker.endpoint.map(|endpoint| endpoint.to_string()).unwrap_or_default();
+        // The session may have lapsed meanwhile; then the worker is dropped here, and so killed.
+        self.host.still(&caller, session)?;
+        self.host.cell(session, cell, |cell| cell.add(step, worker))?;
+        Ok(Response::new(PrepareReply { endpoint }))
+    }
+
+    async fn start(&self, request: Request<StartRequest>) -> Result<Response<StartReply>, Status> {
+        let caller = self.way.caller(&request);
+        let StartRequest { cell: number, session } = request.into_inner();
+        let session = self.host.working(&caller, &session)?;
+        let mut cell = self.host.with_desk(session, |desk| desk.take(number))?.ok_or_else(|| unprepared(number))?;
+        cell.start(session.is_some()).await;
+        self.host.still(&caller, session)?;
+        self.host.with_desk(session, |desk| desk.cell = Some(cell))?;
+        Ok(Response::new(StartReply {}))
+    }
+
+    type FollowStream = Words;
+
+    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Words>, Status> {
+        let caller = self.way.caller(&request);
+        let FollowRequest { cell, step, heard, session } = request.into_inner();
+        let session = self.host.fetching(&caller, &session)?;
+        let ear = self.host.with_desk(session, |desk| desk.heard(cell, step))?;
+        let ear =
+            ear.ok_or_else(|| Status::failed_precondition(format!("step {step} of cell {cell} was not started")))?;
+        let told = usize::try_from(heard).unwrap_or(usize::MAX);
+        Ok(Response::new(stream::unfold((ear, told), next_word).map(Ok).boxed()))
+    }
+
+    async fn collect(&self, request: Request<CollectRequest>) -> Result<Response<CollectReply>, Status> {
+        let caller = self.way.caller(&request);
+        let CollectRequest { cell, finishing, session } = request.into_inner();
+        let session = self.host.fetching(&caller, &session)?;
+        let outcome = self.host.with_desk(session, |desk| desk.collect(cell, finishing))?;
+        let mut outcome = outcome.ok_or_else(|| unprepared(cell))?;
+        let reply = match outcome.wait_for(Option::is_some).await {
+            Ok(outcome) => outcome.clone().unwrap_or_else(|| Err("nothing came of it".to_owned())),
+            Err(_) => Err("its collection ended early".to_owned()),
+        };
+        if session.is_none() {
+            self.host.with_desk(session, |desk| desk.forget(cell))?;
+        }
+        Ok(Response::new(reply.map_err(internal("collecting"))?))
+    }
+
+    async fn abandon(&self, request: Request<AbandonRequest>) -> Result<Response<AbandonReply>, Status> {
+        let caller = self.way.caller(&request);
+        let session = self.host.working(&caller, &request.into_inner().session)?;
+        self.host.with_desk(session, Desk::abandon)?;
+        Ok(Response::new(AbandonReply {}))
+    }
+
+    async fn furnish(&self, request: Request<FurnishRequest>) -> Result<Response<FurnishReply>, Status> {
+        let caller = self.way.caller(&request);
+        let FurnishRequest { directory, file_bytes, seed, session } = request.into_inner();
+        let session = self.host.working(&caller, &session)?;
+        let made =
+            tokio::task::spawn_blocking(move || DiskSource::make(directory.as_ref(), Bytes::new(file_bytes), seed));
+        let source = made
+            .await
+            .map_err(internal("making the disk activity's source file"))?
+            .map_err(|error| Status::resource_exhausted(error.to_string()))?;
+        let path = source.path().to_string_lossy().into_owned();
+        self.host.still(&caller, session)?;
+        self.host.with_desk(session, |desk| desk.source = Some(source))?;
+        Ok(Response::new(FurnishReply { source: path }))
+    }
+}
+
+/// A year: beyond it an expectation is nonsense, and would only overflow somewhere.
+const MOST_EXPECTED_MS: u64 = 365 * 24 * 3600 * 1000;
+
+/// What others may be shown of a name that somebody chose: short, and nothing that moves a cursor.
+fn presentable(name: &str) -> String {
+    let shown: String = name.chars().filter(|sign| !sign.is_control()).take(64).collect();
+    if shown.is_empty() { "somebody".to_owned() } else { shown }
+}
+
+fn unprepared(cell: u64) -> Status {
+    Status::failed_precondition(format!("cell {cell} is not prepared here"))
+}
+
+/// The word after those that were told; nothing after the last.
+async fn next_word(
+    (mut ear, told): (watch::Receiver<Heard>, usize),
+) -> Option<(Told, (watch::Receiver<Heard>, usize))> {
+    let word_json = {
+        let heard = ear.wait_for(|heard| heard.words.len() > told || heard.account.is_some()).await.ok()?;
+        heard.words.get(told).cloned()?
+    };
+    Some((Told { word_json }, (ear, told + 1)))
+}

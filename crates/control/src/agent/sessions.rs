@@ -1,0 +1,279 @@
+//! Who has the host, and for how long: reservations and their leases as a machine without a clock.
+//!
+//! ```text
+//!            reserve            not renewed for a lease           an hour, or the next run
+//!   (none) ----------> held -------------------------> lapsed ----------------------------> (none)
+//!                       ^ |                              |                                    ^
+//!                 renew | | release                      | reserve with the old session       |
+//!                       +-+------> (none)                +-----> held          release -------+
+//! ```
+//!
+//! Time comes in as an argument, never goes back, and every call first lets pass what is due: the caller carries out the
+//! [`Due`]s that it hands back. [`Sessions::next_wake`] says when there is something to do without a call.
+
+use std::fmt;
+
+use btu_units::{Span, Time};
+
+/// What names a session: 128 random bits, so knowing it means having been given it.
+pub(super) type SessionId = [u8; 16];
+
+/// What sessions are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rules {
+    /// Most runs at once.
+    pub(super) most: usize,
+    /// A session that is not renewed for so long lapses.
+    pub(super) lease: Span,
+    /// A lapsed session is remembered for so long.
+    pub(super) keep: Span,
+}
+
+impl Rules {
+    /// One run at once, five seconds, an hour.
+    pub(super) const USUAL: Self = Self { most: 1, lease: Span::from_seconds(5), keep: Span::from_seconds(3600) };
+}
+
+/// Who asks for the host, and what for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) run: String,
+    /// For others to read; it may be anything.
+    pub(super) controller: String,
+    /// What was proved of it, or nothing: only the same may use the session.
+    pub(super) owner: String,
+    pub(super) expected: Span,
+}
+
+/// Something that the caller has to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// It has lapsed: end its work, undo its impairment, keep its finished accounts.
+    Settle(SessionId),
+    /// It is over: forget everything of it.
+    Forget(SessionId),
+}
+
+/// What came of asking for the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The session; whether it is the old one that was asked for.
+    Reserved { session: SessionId, resumed: bool },
+    /// Somebody else has it.
+    Busy(Busy),
+}
+
+/// Who has the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Busy {
+    pub(super) run: String,
+    pub(super) controller: String,
+    /// Zero when it should have been over already.
+    pub(super) left: Span,
+}
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "busy with run {} of {}, ", self.run, self.controller)?;
+        match self.left.nanoseconds().div_ceil(1_000_000_000) {
+            0 => f.write_str("which takes longer than expected"),
+            seconds @ 1..=119 => write!(f, "free in {seconds} s"),
+            seconds => write!(f, "free in {} min", seconds.div_ceil(60)),
+        }
+    }
+}
+
+/// Why a session cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unusable {
+    #[error("this agent knows no such session: it was released, it is of another day, or the agent was started again")]
+    Unknown,
+    #[error(
+        "the session has lapsed: it was not renewed in time; reserve the host again and name it to fetch what is kept"
+    )]
+    Lapsed,
+    #[error("the session belongs to another controller")]
+    Foreign,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Held { until: Time, over: Time },
+    Lapsed { until: Time },
+}
+
+impl State {
+    fn held(now: Time, lease: Span, expected: Span) -> Self {
+        Self::Held { until: after(now, lease), over: after(now, expected) }
+    }
+}
+
+#[derive(Debug)]
+struct Session {
+    id: SessionId,
+    run: String,
+    controller: String,
+    owner: String,
+    state: State,
+}
+
+impl Session {
+    fn is_held(&self) -> bool {
+        matches!(self.state, State::Held { .. })
+    }
+
+    fn wake(&self) -> Time {
+        let (State::Held { until, .. } | State::Lapsed { until }) = self.state;
+        until
+    }
+}
+
+/// The host's sessions.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    pub(super) rules: Rules,
+    all: Vec<Session>,
+}
+
+impl Sessions {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self { rules, all: Vec::new() }
+    }
+
+    /// Asks for the host. `fresh` names the session if it is a new one; `old` is one that the same run had before.
+    ///
+    /// Who has it already, for the same run, gets it anew: a controller that was killed need not wait for its own lease.
+    pub(super) fn reserve(
+        &mut self,
+        now: Time,
+        asked: &Asked,
+        old: Option<SessionId>,
+        fresh: SessionId,
+    ) -> (Answer, Vec<Due>) {
+        let mut due = self.pass(now);
+        if old.is_some_and(|old| self.usable(old, &asked.owner).is_ok()) {
+            let session = old.unwrap_or_default();
+            return (self.resume(now, asked, session), due);
+        }
+        due.extend(self.end(|session| {
+            session.owner == asked.owner && session.controller == asked.controller && session.run == asked.run
+        }));
+        if let Some(busy) = self.busy(now) {
+            return (Answer::Busy(busy), due);
+        }
+        due.extend(self.end(|session| !session.is_held()));
+        self.all.push(Session {
+            id: fresh,
+            run: asked.run.clone(),
+            controller: asked.controller.clone(),
+            owner: asked.owner.clone(),
+            state: State::held(now, self.rules.lease, asked.expected),
+        });
+        (Answer::Reserved { session: fresh, resumed: false }, due)
+    }
+
+    fn resume(&mut self, now: Time, asked: &Asked, id: SessionId) -> Answer {
+        let held = self.all.iter().any(|session| session.id == id && session.is_held());
+        if !held && let Some(busy) = self.busy(now) {
+            return Answer::Busy(busy);
+        }
+        for session in self.all.iter_mut().filter(|session| session.id == id) {
+            session.state = State::held(now, self.rules.lease, asked.expected);
+        }
+        Answer::Reserved { session: id, resumed: true }
+    }
+
+    /// The one that is over first, when nobody else is let in.
+    fn busy(&self, now: Time) -> Option<Busy> {
+        let held: Vec<_> = self
+            .all
+            .iter()
+            .filter_map(|session| match session.state {
+                State::Held { over, .. } => Some((over, session)),
+                State::Lapsed { .. } => None,
+            })
+            .collect();
+        if held.len() < self.rules.most {
+            return None;
+        }
+        let (over, first) = held.into_iter().min_by_key(|(over, _)| *over)?;
+        let left = Span::from_nanoseconds(over.nanoseconds().saturating_sub(now.nanoseconds()));
+        Some(Busy { run: first.run.clone(), controller: first.controller.clone(), left })
+    }
+
+    /// Keeps the lease.
+    pub(super) fn renew(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        owner: &str,
+        expected_left: Span,
+    ) -> (Result<(), Unusable>, Vec<Due>) {
+        let due = self.pass(now);
+        let held = self.held(id, owner);
+        if held.is_ok() {
+            for session in self.all.iter_mut().filter(|session| session.id == id) {
+                session.state = State::held(now, self.rules.lease, expected_left);
+            }
+        }
+        (held, due)
+    }
+
+    /// Gives the host back.
+    pub(super) fn release(&mut self, now: Time, id: SessionId, owner: &str) -> (Result<(), Unusable>, Vec<Due>) {
+        let mut due = self.pass(now);
+        let usable = self.usable(id, owner);
+        if usable.is_ok() {
+            due.extend(self.end(|session| session.id == id));
+        }
+        (usable, due)
+    }
+
+    /// Whether work may be done in a session. Does not keep the lease.
+    pub(super) fn held(&self, id: SessionId, owner: &str) -> Result<(), Unusable> {
+        self.usable(id, owner)?;
+        let held = self.all.iter().any(|session| session.id == id && session.is_held());
+        if held { Ok(()) } else { Err(Unusable::Lapsed) }
+    }
+
+    /// Whether what is kept of a session may be fetched: it may have lapsed.
+    pub(super) fn usable(&self, id: SessionId, owner: &str) -> Result<(), Unusable> {
+        let session = self.all.iter().find(|session| session.id == id).ok_or(Unusable::Unknown)?;
+        if session.owner == owner { Ok(()) } else { Err(Unusable::Foreign) }
+    }
+
+    /// Lets time pass: what is due by `now`, each once.
+    pub(super) fn pass(&mut self, now: Time) -> Vec<Due> {
+        let keep = self.rules.keep;
+        let mut due = Vec::new();
+        self.all.retain_mut(|session| {
+            if session.is_held() && session.wake() <= now {
+                due.push(Due::Settle(session.id));
+                session.state = State::Lapsed { until: after(session.wake(), keep) };
+            }
+            let remembered = session.is_held() || session.wake() > now;
+            if !remembered {
+                due.push(Due::Forget(session.id));
+            }
+            remembered
+        });
+        due
+    }
+
+    /// When [`Self::pass`] has something to do next; nothing while nobody has a session.
+    pub(super) fn next_wake(&self) -> Option<Time> {
+        self.all.iter().map(Session::wake).min()
+    }
+
+    fn end(&mut self, which: impl Fn(&Session) -> bool) -> Vec<Due> {
+        let ended = self.all.extract_if(.., |session| which(session));
+        ended.map(|session| Due::Forget(session.id)).collect()
+    }
+}
+
+fn after(time: Time, span: Span) -> Time {
+    Time::from_nanoseconds(time.nanoseconds().saturating_add(span.nanoseconds()))
+}
+
+#[cfg(test)]
+mod tests;
