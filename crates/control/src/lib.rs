@@ -12,6 +12,8 @@ pub mod agent;
 mod clock;
 pub mod coordinator;
 pub mod environment;
+#[doc(hidden)]
+pub mod fuzz;
 mod null;
 pub mod protocol;
 pub mod trust;

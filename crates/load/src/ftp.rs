@@ -9,8 +9,12 @@ mod reply;
 mod serve;
 mod shelf;
 
+#[doc(hidden)]
+pub use doorway::fuzz_doorway;
 pub use doorway::serve_doorway;
 pub use fetch::FETCH_ROOM;
 pub(crate) use fetch::Fetching;
 pub(crate) use relay::Relaying;
+#[doc(hidden)]
+pub use reply::fuzz_reply;
 pub(crate) use serve::Serving;

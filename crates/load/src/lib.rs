@@ -18,6 +18,8 @@ mod cpu;
 mod disk;
 mod error;
 mod ftp;
+#[doc(hidden)]
+pub mod fuzz;
 mod scratch;
 
 use btu_suite::activity::{Activity, Order, Performance};

@@ -33,6 +33,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+#[doc(hidden)]
+pub use archive::fuzz_import;
 pub use archive::{ARCHIVE_VERSION, ArchiveError, Imported};
 pub use cells::NewCell;
 pub use error::StoreError;

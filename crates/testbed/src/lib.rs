@@ -3,6 +3,8 @@
 //! System calls and `unsafe` live here, in small modules with safe faces.
 
 pub mod capture;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod house;
 pub mod netem;
 pub mod offload;

@@ -13,6 +13,8 @@
 
 mod clock;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod hint;
 mod payload;
 mod pipe;

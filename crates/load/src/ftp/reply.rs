@@ -91,6 +91,21 @@ impl Lines {
     }
 }
 
+/// For fuzzers: any lines of a server.
+#[doc(hidden)]
+pub fn fuzz_reply(said: &[u8]) {
+    let mut lines = Lines::default();
+    for line in said.split_inclusive(|byte| *byte == b'\n') {
+        if lines.ends_reply(line)
+            && let Some(offered) = offer(line)
+        {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, offered.port()));
+            let again = offered.rewritten(address).expect("an IPv4 address can be said in both ways");
+            assert_eq!(offer(again.as_bytes()), Some(offered));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

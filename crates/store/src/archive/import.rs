@@ -244,3 +244,28 @@ impl Insert<'_> {
         self.transaction.prepare_cached(sql)?.execute(values).map(drop)
     }
 }
+
+/// For fuzzers: any octets as an archive, and as the lines of one.
+#[doc(hidden)]
+pub fn fuzz_import(octets: &[u8]) {
+    let mut check = Check::default();
+    drop(read(octets, |number, text| check.line(number, text)));
+    let mut check = Check::default();
+    let text = String::from_utf8_lossy(octets);
+    let mut lines = (2..).zip(text.lines());
+    // Past the compression and the checksum, which no fuzzer gets right.
+    drop(lines.try_for_each(|(number, line)| check.line(number, line)));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_octets_are_survived(octets in prop::collection::vec(any::<u8>(), 0..300), text in "[{\\[\"a-z0-9:,.\\]} \n]{0,80}") {
+            super::fuzz_import(&octets);
+            super::fuzz_import(text.as_bytes());
+        }
+    }
+}

@@ -26,6 +26,8 @@ mod reader;
 
 pub use error::ArchiveError;
 pub use import::Imported;
+#[doc(hidden)]
+pub use import::fuzz_import;
 
 /// The version of the file that this program writes, and the newest it reads.
 pub const ARCHIVE_VERSION: u32 = 1;

@@ -20,6 +20,8 @@ use thiserror::Error;
 
 use crate::port::Instants;
 pub use format::Statistics;
+#[doc(hidden)]
+pub use read::fuzz_capture;
 pub use read::{Block, NotACapture, read};
 use writer::{Chunk, Order, Writer};
 

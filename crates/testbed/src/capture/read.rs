@@ -131,6 +131,14 @@ fn word(octets: &[u8], at: usize) -> Option<u32> {
     octets.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes)
 }
 
+/// For fuzzers: any octets as a capture.
+#[doc(hidden)]
+pub fn fuzz_capture(octets: &[u8]) {
+    if let Ok((_, left)) = read(octets) {
+        assert!(left <= octets.len());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::format::{head, packet, statistics};

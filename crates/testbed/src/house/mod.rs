@@ -72,6 +72,8 @@ pub use outer::outer;
 pub use registry::{Raised, Registry, account, open_books};
 pub use runtime::sweep;
 pub use wiring::wire;
+#[doc(hidden)]
+pub use words::fuzz_words;
 pub use words::{Ending, HouseEvent, Privilege, Resident};
 
 use design::Design;

@@ -145,6 +145,17 @@ pub(super) fn hear<T: DeserializeOwned>(from: impl BufRead) -> io::Result<T> {
     }
 }
 
+/// For fuzzers: any bytes as a line of each kind.
+#[doc(hidden)]
+pub fn fuzz_words(line: &[u8]) {
+    if let Ok(order) = hear::<Order>(line) {
+        drop(serde_json::to_string(&order));
+    }
+    if let Ok(word) = hear::<Word>(line) {
+        drop(serde_json::to_string(&word));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -118,6 +118,13 @@ fn respond(line: &[u8], answer: &mut impl FnMut(Request) -> Reply) -> Reply {
     }
 }
 
+/// For fuzzers: any bytes as a request.
+#[doc(hidden)]
+pub fn fuzz_control(line: &[u8]) {
+    let reply = respond(line, &mut |request| Reply::Refused(format!("{request:?}")));
+    drop(serde_json::to_string(&reply));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

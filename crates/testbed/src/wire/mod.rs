@@ -31,6 +31,8 @@ mod realtime;
 mod wait;
 
 pub use client::WireClient;
+#[doc(hidden)]
+pub use control::fuzz_control;
 pub use driver::run;
 pub use error::WireError;
 pub use plan::{BlackBox, PathPorts, Shape, WirePlan};

@@ -7,6 +7,7 @@
 
 mod follow;
 mod frame;
+mod fuzz;
 mod integrate;
 mod lead;
 mod local;
@@ -86,6 +87,8 @@ impl Repeats {
     }
 }
 
+#[doc(hidden)]
+pub use fuzz::fuzz_frame;
 pub(crate) use integrate::Alone;
 pub(crate) use perform::prepare;
 pub use perform::{check, largest};

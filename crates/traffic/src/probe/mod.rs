@@ -33,6 +33,8 @@ use socket2::SockRef;
 use crate::clock::now;
 use crate::error::TrafficError;
 use receive::Inbox;
+#[doc(hidden)]
+pub use receive::fuzz_packet;
 
 /// Octets of a packet's payload that are ours: which offer it belongs to, and which packet of it it is.
 pub const LEAST_PAYLOAD: Bytes = Bytes::new(8);

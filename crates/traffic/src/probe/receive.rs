@@ -159,11 +159,8 @@ impl<'a> Inbox<'a> {
     }
 
     /// Notes an arrival; what is not of this offer is nobody's business.
-    fn note(&mut self, [a, b, c, d, parcel @ ..]: [u8; 8], stamp: Option<Time>) {
-        let parcel = u32::from_be_bytes(parcel) as usize;
-        if u32::from_be_bytes([a, b, c, d]) != self.number || parcel >= self.arrived.len() {
-            return;
-        }
+    fn note(&mut self, packet: [u8; 8], stamp: Option<Time>) {
+        let Some(parcel) = parcel(packet, self.number, self.arrived.len()) else { return };
         let moment = Moment::now();
         if self.arrived[parcel].is_some() {
             self.duplicates += 1;
@@ -174,6 +171,20 @@ impl<'a> Inbox<'a> {
         self.missing -= 1;
         self.last = self.last.max(Some(at));
         self.longest = self.longest.max(at.since(self.start + self.parcels[parcel].due));
+    }
+}
+
+/// Which of `parcels` a packet of offer `number` is; `None` when it is not of this offer.
+fn parcel([a, b, c, d, parcel @ ..]: [u8; 8], number: u32, parcels: usize) -> Option<usize> {
+    let parcel = u32::from_be_bytes(parcel) as usize;
+    (u32::from_be_bytes([a, b, c, d]) == number && parcel < parcels).then_some(parcel)
+}
+
+/// For fuzzers: a packet that is taken has a place.
+#[doc(hidden)]
+pub fn fuzz_packet(packet: &[u8]) {
+    if let Some(packet) = packet.first_chunk() {
+        assert!(parcel(*packet, 0, 1000).is_none_or(|parcel| parcel < 1000));
     }
 }
 

@@ -79,17 +79,17 @@ impl Header {
     }
 }
 
+/// For fuzzers: any bytes; whatever is accepted must encode to what it was decoded from.
+pub(crate) fn decode_any(datagram: &[u8]) {
+    if let Some((header, payload)) = Header::decode(datagram) {
+        assert_eq!([&header.encode(), payload].concat(), datagram);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// For fuzzing: any bytes; whatever is accepted must encode to what it was decoded from.
-    fn decode_any(datagram: &[u8]) {
-        if let Some((header, payload)) = Header::decode(datagram) {
-            assert_eq!([&header.encode(), payload].concat(), datagram);
-        }
-    }
 
     fn kinds() -> impl Strategy<Value = Kind> {
         (1u8..=7).prop_map(|byte| Kind::from_byte(byte).unwrap())

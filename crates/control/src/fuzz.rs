@@ -1,0 +1,145 @@
+//! Entries for fuzzers: whatever a peer or a file says about trust, or a controller and an agent say to each other, these
+//! return.
+
+use std::fmt::Display;
+
+use btu_suite::activity::{Order, Word};
+use btu_suite::record::{Failure, Report};
+use prost::Message;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::environment::Environment;
+use crate::protocol::{
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, FollowRequest, FurnishRequest, HelloReply,
+    HelloRequest, ImpairRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
+    ReserveRequest, StartRequest, Told,
+};
+use crate::trust::{Card, Identity, Pairing, Revocations, check_name};
+
+/// An identity file.
+pub fn identity(octets: &[u8]) {
+    shown(Identity::parse("fuzz.pem", octets).map(|identity| identity.to_pem()));
+}
+
+/// A list of revoked certificates.
+pub fn revocations(octets: &[u8]) {
+    shown(Revocations::parse("fuzz.crl", octets).map(|list| list.to_pem()));
+    // Past the textual form.
+    let text = pem::encode(&pem::Pem::new("X509 CRL", octets));
+    shown(Revocations::parse("fuzz.crl", text.as_bytes()));
+}
+
+/// A peer's certificate.
+pub fn certificate(octets: &[u8]) {
+    shown(Card::read(octets));
+}
+
+/// A pairing code, and a name.
+pub fn pairing(octets: &[u8]) {
+    let text = String::from_utf8_lossy(octets);
+    if let Ok(pairing) = Pairing::from_code(&text) {
+        let again = Pairing::from_code(&pairing.code()).map(|again| again.code());
+        assert_eq!(again.ok(), Some(pairing.code()));
+    }
+    shown(check_name(&text));
+}
+
+/// What a controller asks of an agent, as protocol buffers.
+pub fn requests(octets: &[u8]) {
+    let Some((kind, octets)) = octets.split_first() else { return };
+    match kind % 11 {
+        0 => shown(HelloRequest::decode(octets)),
+        1 => {
+            if let Ok(request) = PrepareRequest::decode(octets) {
+                order(request.order_json.as_bytes());
+            }
+        }
+        2 => shown(StartRequest::decode(octets)),
+        3 => shown(CollectRequest::decode(octets)),
+        4 => shown(AbandonRequest::decode(octets)),
+        5 => shown(FurnishRequest::decode(octets)),
+        6 => shown(ReserveRequest::decode(octets)),
+        7 => shown(RenewRequest::decode(octets)),
+        8 => shown(ReleaseRequest::decode(octets)),
+        9 => shown(ImpairRequest::decode(octets)),
+        _ => shown(FollowRequest::decode(octets)),
+    }
+}
+
+/// What an agent answers, as protocol buffers.
+pub fn replies(octets: &[u8]) {
+    let Some((kind, octets)) = octets.split_first() else { return };
+    match kind % 6 {
+        0 => shown(HelloReply::decode(octets)),
+        1 => shown(ReserveReply::decode(octets)),
+        2 => shown(RenewReply::decode(octets)),
+        3 => {
+            if let Ok(reply) = DescribeReply::decode(octets) {
+                environment(reply.environment_json.as_bytes());
+            }
+        }
+        4 => {
+            if let Ok(told) = Told::decode(octets) {
+                word(told.word_json.as_bytes());
+            }
+        }
+        _ => {
+            if let Ok(reply) = CollectReply::decode(octets) {
+                reply.accounts.iter().for_each(|told| account(told.result_json.as_bytes()));
+            }
+        }
+    }
+}
+
+/// The description of a host.
+pub fn environment(octets: &[u8]) {
+    json::<Environment>(octets);
+}
+
+/// An order for a worker.
+pub fn order(octets: &[u8]) {
+    json::<Order>(octets);
+}
+
+/// A worker's account.
+pub fn account(octets: &[u8]) {
+    json::<Result<Report, Failure>>(octets);
+}
+
+/// What a worker says, to its agent and through it to the controller.
+pub fn word(octets: &[u8]) {
+    json::<Word>(octets);
+}
+
+/// What is understood can be said again, and is understood again.
+fn json<T: Serialize + DeserializeOwned>(octets: &[u8]) {
+    if let Ok(value) = serde_json::from_slice::<T>(octets) {
+        let text = serde_json::to_string(&value).expect("what was read can be written");
+        assert!(serde_json::from_str::<T>(&text).is_ok(), "{text}");
+    }
+}
+
+/// Printing an error looks into what is wrong once more.
+fn shown<T, E: Display>(result: Result<T, E>) {
+    drop(result.map_err(|error| error.to_string()));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[{\\[\"a-z0-9:,.\\]} ]{0,80}") {
+            for bytes in [bytes.as_slice(), text.as_bytes()] {
+                for decode in [
+                    super::identity, super::revocations, super::certificate, super::pairing,
+                    super::requests, super::replies, super::order, super::account, super::environment, super::word,
+                ] {
+                    decode(bytes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Entries for fuzzers: whatever a peer sends, these return.
+
+use btu_suite::activity::Token;
+
+use crate::tcp::door::presents;
+use crate::udp::header::{self, Header};
+
+pub use crate::pipe::fuzz_frame as pipe_frame;
+pub use crate::probe::fuzz_packet as probe_packet;
+
+/// A datagram of a UDP flow: what is accepted must encode to what it was decoded from.
+pub fn udp_header(datagram: &[u8]) {
+    header::decode_any(datagram);
+    if let Some(seed) = datagram.first_chunk::<{ header::HEADER }>() {
+        // As far as a header goes at all: the marks are right, so that what is behind them is looked at.
+        let mut likely = *seed;
+        let model = Header { kind: header::Kind::Data, token: Token::default(), number: 0 }.encode();
+        likely[..8].copy_from_slice(&model[..8]);
+        likely[4] = seed[4] % 9;
+        header::decode_any(&[&likely, &datagram[header::HEADER..]].concat());
+    }
+}
+
+/// What a caller says to a TCP door, in two pieces: only the whole token opens it.
+pub fn tcp_token(said: &[u8]) {
+    let token: Token = std::array::from_fn(|i| i as u8);
+    let said = &said[..said.len().min(token.len())];
+    assert_eq!(presents(said, &token), said == token);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            super::pipe_frame(&bytes);
+            super::probe_packet(&bytes);
+            super::tcp_token(&bytes);
+            super::udp_header(&bytes);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Every decoder that reads what a peer or a stranger's file says. `BTU_FUZZ` names the one that gets the octets.
+
+#![no_main]
+
+use std::sync::OnceLock;
+
+/// All targets by name, sorted.
+const TARGETS: [(&str, fn(&[u8])); 20] = [
+    ("account", btu_control::fuzz::account),
+    ("archive", btu_store::fuzz_import),
+    ("capture", btu_testbed::fuzz::capture),
+    ("certificate", btu_control::fuzz::certificate),
+    ("environment", btu_control::fuzz::environment),
+    ("ftp_doorway", btu_load::fuzz::ftp_doorway),
+    ("ftp_reply", btu_load::fuzz::ftp_reply),
+    ("house_words", btu_testbed::fuzz::house_words),
+    ("identity", btu_control::fuzz::identity),
+    ("network_file", btu_network::fuzz_read),
+    ("order", btu_control::fuzz::order),
+    ("pairing", btu_control::fuzz::pairing),
+    ("pipe_frame", btu_traffic::fuzz::pipe_frame),
+    ("probe_packet", btu_traffic::fuzz::probe_packet),
+    ("replies", btu_control::fuzz::replies),
+    ("requests", btu_control::fuzz::requests),
+    ("revocations", btu_control::fuzz::revocations),
+    ("tcp_token", btu_traffic::fuzz::tcp_token),
+    ("udp_header", btu_traffic::fuzz::udp_header),
+    ("word", btu_control::fuzz::word),
+];
+
+fn chosen() -> fn(&[u8]) {
+    static CHOSEN: OnceLock<fn(&[u8])> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        let name = std::env::var("BTU_FUZZ").unwrap_or_default();
+        let found = TARGETS.iter().find(|(target, _)| *target == name);
+        let names = TARGETS.map(|(target, _)| target).join(" ");
+        found.unwrap_or_else(|| panic!("BTU_FUZZ names none of: {names}")).1
+    })
+}
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| chosen()(octets));
