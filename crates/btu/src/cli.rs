@@ -3,6 +3,7 @@
 mod archive;
 mod compare;
 mod history;
+mod keys;
 mod machine;
 mod model;
 mod model_check;
@@ -23,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use history::History;
+pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::Model;
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
@@ -116,6 +118,9 @@ pub(crate) enum Command {
     /// The results of the papers that btu comes from, recomputed from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),
+    /// Who may measure with whom: a private authority and the identities of hosts and controllers
+    #[command(after_help = keys::EXAMPLES)]
+    Keys(Keys),
     /// Print a script that completes btu's commands in a shell
     #[command(after_help = "Example:\n  btu completions bash > ~/.local/share/bash-completion/completions/btu")]
     Completions {

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use btu_control::coordinator::{CoordinatorError, Interrupt};
+use btu_control::trust::TrustError;
 use btu_testbed::house::TestbedError;
 use thiserror::Error;
 
-use crate::net;
+use crate::{keys, net};
 
 /// A run is slower than `btu compare --fail-if-slower` allows.
 pub(crate) const SLOWER: u8 = 4;
@@ -52,6 +53,9 @@ fn number(error: &anyhow::Error) -> u8 {
     }
     if let Some(error) = error.downcast_ref::<TestbedError>() {
         return net::exit_code(error);
+    }
+    if let Some(error) = error.downcast_ref::<TrustError>() {
+        return keys::exit_code(error);
     }
     match error.downcast_ref::<CoordinatorError>() {
         Some(CoordinatorError::Interrupted(Interrupt::Keyboard)) => 130,

@@ -7,6 +7,7 @@ mod exit;
 mod files;
 mod history;
 mod internal;
+mod keys;
 mod machine;
 mod model;
 mod model_check;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         cli::Command::Compare(compare) => return exit::code_of(compare::run(&compare, &arguments.common)),
         cli::Command::Report(report) => report::run(&report, &arguments.common),
         cli::Command::Rank(rank) => rank::run(&rank, &arguments.common),
+        cli::Command::Keys(keys) => keys::run(&keys, &arguments.common),
         cli::Command::Machine(machine) => machine::run(&machine, &arguments.common),
         cli::Command::Tag(tag) => archive::tag(&tag, &arguments.common),
         cli::Command::Rm(remove) => archive::remove(&remove, &arguments.common),

@@ -33,9 +33,10 @@ use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 
 pub use authority::{Authority, Choice};
-pub use card::{Card, Peer};
+pub use card::{Card, Peer, day};
 pub use error::TrustError;
 pub use explain::explain;
+pub use files::default_directory;
 pub use identity::Identity;
 pub use issue::DAY_S;
 pub use ledger::Issued;

@@ -9,6 +9,7 @@ mod head;
 mod hint;
 mod history;
 pub mod html;
+mod keys;
 mod machines;
 mod markdown;
 mod model;
@@ -31,6 +32,7 @@ pub use csv::csv;
 pub use head::{RunHead, TextOptions};
 pub use hint::{hint_csv, hint_picture, hint_text};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
+pub use keys::{KeyRow, KeyState, keys_text};
 pub use machines::machines_text;
 pub use markdown::markdown;
 pub use model::{

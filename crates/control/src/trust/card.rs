@@ -7,7 +7,11 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::FromDer;
 use x509_parser::time::ASN1Time;
 
+use super::issue::{DAY_S, now_unix_s};
 use super::{Role, TrustError, check_name};
+
+/// A certificate that lapses in less is worth a word.
+const WARNING_DAYS: i64 = 3;
 
 /// What a certificate of ours says. Times are seconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,12 +69,38 @@ impl Card {
     pub fn check_time(&self, unix_s: i64) -> Result<(), TrustError> {
         let (name, role) = (self.name.clone(), self.role);
         if unix_s < self.not_before_unix_s {
-            return Err(TrustError::Early { name, role, date: date(self.not_before_unix_s) });
+            return Err(TrustError::Early { name, role, date: day(self.not_before_unix_s) });
         }
         if unix_s > self.not_after_unix_s {
-            return Err(TrustError::Expired { name, role, date: date(self.not_after_unix_s) });
+            return Err(TrustError::Expired { name, role, date: day(self.not_after_unix_s) });
         }
         Ok(())
+    }
+
+    /// Days until it lapses, rounded down; below zero when it has.
+    pub fn days_left(&self) -> i64 {
+        (self.not_after_unix_s - now_unix_s()).div_euclid(DAY_S)
+    }
+
+    /// The last day in UTC, as 2026-12-21.
+    pub fn last_day(&self) -> String {
+        day(self.not_after_unix_s)
+    }
+
+    /// What to say in the last three days.
+    pub fn warning(&self) -> Option<String> {
+        let Self { name, role, .. } = self;
+        let when = match self.days_left() {
+            ..0 => "has lapsed".to_owned(),
+            0 => "lapses within a day".to_owned(),
+            1 => "lapses in a day".to_owned(),
+            days @ 2..WARNING_DAYS => format!("lapses in {days} days"),
+            _ => return None,
+        };
+        Some(format!(
+            "the certificate of {role} {name} {when}, on {}: issue a new one with `btu keys issue {name} --role {role}`",
+            self.last_day()
+        ))
     }
 
     /// Whether the holder is a `needed`.
@@ -128,6 +158,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The day in UTC, as 2026-12-21.
-pub(super) fn date(unix_s: i64) -> String {
+pub fn day(unix_s: i64) -> String {
     ASN1Time::from_timestamp(unix_s).map_or_else(|_| unix_s.to_string(), |time| time.to_datetime().date().to_string())
 }

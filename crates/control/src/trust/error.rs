@@ -111,6 +111,9 @@ pub enum TrustError {
         /// Where.
         path: PathBuf,
     },
+    /// Nobody says where keys are.
+    #[error("there is no HOME to keep keys in: name a directory with --keys or BTU_KEYS")]
+    NoHome,
     /// No such certificate.
     #[error("the authority in {path} has issued no certificate {what} that could be revoked: see `btu keys list`")]
     Unknown {

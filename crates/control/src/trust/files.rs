@@ -1,9 +1,10 @@
 //! Files that hold keys: read only when they are private, written so that they are from the first byte on.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::TrustError;
 
@@ -14,6 +15,19 @@ pub(super) const MOST_BYTES: u64 = 1 << 20;
 pub(super) const PRIVATE: u32 = 0o600;
 /// Everybody may read.
 pub(super) const PUBLIC: u32 = 0o644;
+
+/// Where an authority is unless somebody says otherwise, from the environment variables that `variable` looks up:
+/// `$BTU_KEYS`, else `btu/keys` in the user's configuration (XDG Base Directory Specification: an empty variable counts as
+/// unset, a relative one is ignored).
+pub fn default_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, TrustError> {
+    let directory = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(keys) = directory("BTU_KEYS") {
+        return Ok(keys);
+    }
+    let configuration = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    let configuration = configuration.or_else(|| directory("HOME").map(|home| home.join(".config")));
+    Ok(configuration.ok_or(TrustError::NoHome)?.join("btu/keys"))
+}
 
 /// Reads a file that holds a key; refuses it when others could have.
 pub(super) fn read_private(path: &Path) -> Result<String, TrustError> {
@@ -78,4 +92,23 @@ pub(super) fn writing(path: &Path) -> impl Fn(std::io::Error) -> TrustError + '_
 pub(super) fn pem(label: &str, der: &[u8]) -> String {
     let line_feeds = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
     pem::encode_config(&pem::Pem::new(label, der), line_feeds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_is_the_users_own() {
+        let with = |variables: &[(&str, &str)]| {
+            let found = |name: &str| variables.iter().find(|(known, _)| *known == name);
+            default_directory(|name| found(name).map(|(_, value)| OsString::from(value)))
+        };
+        let all = [("BTU_KEYS", "/k"), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(with(&all).unwrap(), Path::new("/k"));
+        assert_eq!(with(&all[1..]).unwrap(), Path::new("/x/btu/keys"));
+        assert_eq!(with(&all[2..]).unwrap(), Path::new("/h/.config/btu/keys"));
+        assert_eq!(with(&[("XDG_CONFIG_HOME", "x"), all[2]]).unwrap(), Path::new("/h/.config/btu/keys"));
+        assert!(with(&[("HOME", "")]).unwrap_err().to_string().contains("--keys"));
+    }
 }

@@ -145,3 +145,19 @@ proptest! {
 
 /// Any code.
 const CODE: &str = "0000-0000-0000-0000-00000";
+
+#[test]
+fn the_last_three_days_are_told() {
+    let mut house = House::new();
+    let now = now_unix_s();
+    let mut with = |left_s: i64| {
+        let validity = Validity { from_unix_s: now - DAY_S, to_unix_s: now + left_s };
+        house.authority.sign("alpha", Role::Agent, validity).unwrap().card().warning().unwrap_or_default()
+    };
+    for (left_s, when) in
+        [(-3600, "has lapsed"), (3600, "within a day"), (DAY_S + 3600, "in a day"), (3 * DAY_S - 60, "in 2 days")]
+    {
+        assert!(with(left_s).contains(when), "{left_s}: {}", with(left_s));
+    }
+    assert_eq!(with(3 * DAY_S + 60), "");
+}

@@ -1,0 +1,118 @@
+//! `btu keys` on the command line.
+
+use std::path::PathBuf;
+
+use btu_control::trust::{Role, check_name};
+use clap::{Args, Subcommand, ValueEnum};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  btu keys init                                   once, on the machine that you measure from
+  btu keys issue desk --role controller           for yourself
+  btu keys issue alpha --role agent               for each host; copy the file there
+  btu keys list
+  btu keys revoke alpha                           and copy revoked.crl to the others
+
+What each key allows is in docs/security.md.";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  btu keys init
+  btu keys init --keys /media/stick/btu-keys";
+
+const ISSUE_EXAMPLES: &str = "\
+Examples:
+  btu keys issue alpha --role agent
+  btu keys issue desk --role controller --days 7 --out ~/.config/btu/desk.pem";
+
+const REVOKE_EXAMPLES: &str = "\
+Examples:
+  btu keys revoke alpha
+  btu keys revoke alpha --role agent --serial 5f0c...";
+
+/// `btu keys`.
+#[derive(Debug, Args)]
+pub(crate) struct Keys {
+    // Given as text because a comment would have to mark the path as code, which the help would show.
+    #[arg(help = "Directory of the authority [default: $XDG_CONFIG_HOME/btu/keys or ~/.config/btu/keys]")]
+    #[arg(long, global = true, value_name = "DIR", env = "BTU_KEYS")]
+    pub(crate) keys: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: KeysCommand,
+}
+
+/// What to do with keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make the authority: a key that signs, and an empty list of revoked certificates
+    #[command(after_help = INIT_EXAMPLES)]
+    Init,
+    /// Issue an identity: one private file with all that a host or a controller needs
+    #[command(after_help = ISSUE_EXAMPLES)]
+    Issue(Issue),
+    /// Take back what was issued, and sign a new list of revoked certificates
+    #[command(after_help = REVOKE_EXAMPLES)]
+    Revoke(Revoke),
+    /// List what was issued
+    #[command(after_help = "Examples:\n  btu keys list\n  btu keys list --json")]
+    List,
+    /// Show what an identity file says; its key stays in it
+    #[command(after_help = "Example:\n  btu keys show alpha.agent.pem")]
+    Show {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+/// `btu keys issue`.
+#[derive(Debug, Args)]
+pub(crate) struct Issue {
+    /// The host's name, or the controller's
+    #[arg(value_parser = name)]
+    pub(crate) name: String,
+    /// Agents take orders, controllers give them
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleName,
+    /// How long it is valid
+    #[arg(long, default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub(crate) days: u32,
+    /// Where to write it; a file that exists is not overwritten [default: NAME.ROLE.pem here]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// `btu keys revoke`.
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    /// Whose certificates
+    #[arg(value_parser = name)]
+    pub(crate) name: String,
+    /// Only those of this role
+    #[arg(long, value_enum)]
+    pub(crate) role: Option<RoleName>,
+    /// Only the one with this serial number, as `btu keys list` shows it
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) serial: Option<String>,
+}
+
+/// A role on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleName {
+    /// Of a host: takes orders
+    Agent,
+    /// Gives orders
+    Controller,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Agent => Self::Agent,
+            RoleName::Controller => Self::Controller,
+        }
+    }
+}
+
+fn name(text: &str) -> Result<String, String> {
+    check_name(text).map(ToOwned::to_owned).map_err(|error| error.to_string())
+}

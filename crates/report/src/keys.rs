@@ -1,0 +1,60 @@
+//! Issued certificates.
+
+use crate::head::TextOptions;
+use crate::paint::Paint;
+use crate::sheet::Sheet;
+
+/// A certificate in a list.
+#[derive(Debug, Clone)]
+pub struct KeyRow {
+    /// The holder's name.
+    pub name: String,
+    /// What the holder is.
+    pub role: String,
+    /// The last day on which it is valid.
+    pub last_day: String,
+    /// Whether it is valid, and for how long.
+    pub state: KeyState,
+    /// Its serial number.
+    pub serial: String,
+}
+
+/// Whether a certificate is valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyState {
+    /// It is, for so many days.
+    Valid {
+        /// Whole days.
+        days: i64,
+        /// Whether that is so few that it should be replaced.
+        ends_soon: bool,
+    },
+    /// It is too old.
+    Lapsed,
+    /// It was taken back on this day.
+    Revoked(String),
+}
+
+/// The list of issued certificates.
+pub fn keys_text(rows: &[KeyRow], options: &TextOptions) -> String {
+    let head = ["name", "role", "until", "state", "serial number"];
+    let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), head.len());
+    for row in rows {
+        let KeyRow { name, role, last_day, serial, .. } = row.clone();
+        sheet.row(vec![name, role, last_day, state(&row.state), serial]);
+    }
+    let hint = Paint(options.colour)
+        .quiet("`btu keys issue NAME --role ROLE` issues one, `btu keys revoke NAME` takes it back.");
+    sheet.lines().join("\n") + "\n\n" + &hint + "\n"
+}
+
+fn state(state: &KeyState) -> String {
+    match state {
+        KeyState::Valid { days: 0, .. } => "lapses within a day: issue a new one".to_owned(),
+        KeyState::Valid { days: 1, .. } => "lapses in a day: issue a new one".to_owned(),
+        KeyState::Valid { days, ends_soon: true } => format!("lapses in {days} days: issue a new one"),
+        KeyState::Valid { days, .. } => format!("valid, {days} days left"),
+        KeyState::Lapsed => "lapsed".to_owned(),
+        KeyState::Revoked(day) => format!("revoked on {day}"),
+    }
+}
