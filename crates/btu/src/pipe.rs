@@ -42,7 +42,7 @@ use series::{Place, Series};
 
 /// Measures what was asked for.
 pub(crate) fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
-    let (asked, resumed) = match &pipe.way.resume {
+    let (asked, resumed) = match &pipe.aim.resume {
         Some(name) => {
             let (asked, resumed) = resume::resumed(&preflight::store(common)?, name)?;
             plan::refuse_files(pipe, &asked.jobs)?;
@@ -112,7 +112,7 @@ fn network(job: &Job, asked: &Asked) -> String {
 /// Where a load's files are, on the disk of the stored runs unless the user says otherwise.
 fn scratch(pipe: &Pipe, store: &Store) -> PathBuf {
     let beside = || store.path().parent().unwrap_or(Path::new(".")).join("scratch");
-    pipe.way.scratch.clone().unwrap_or_else(beside)
+    pipe.aim.scratch.clone().unwrap_or_else(beside)
 }
 
 /// Measures one run, point by point, into its journal.

@@ -45,7 +45,7 @@ pub(crate) struct Pipe {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) transport: Vec<Kind>,
     #[command(flatten)]
-    pub(crate) way: Way,
+    pub(crate) aim: Aim,
     /// Who sends when: ping-pong, streaming, bidirectional
     #[arg(long, value_name = "NAME", default_value = "ping-pong")]
     pub(crate) pattern: Pattern,
@@ -111,7 +111,7 @@ pub(crate) struct Pipe {
 
 /// What else is measured than a signature.
 #[derive(Debug, Args)]
-pub(crate) struct Way {
+pub(crate) struct Aim {
     /// The cost of each layer: the transports in turns, size by size, held against the first of them
     #[arg(long)]
     pub(crate) layers: bool,

@@ -86,7 +86,7 @@ const STACK: [Kind; 3] = [Kind::UnixStream, Kind::Udp, Kind::Tcp];
 
 fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     let plan = |kind| plan(pipe, kind, seed, place);
-    if pipe.way.layers {
+    if pipe.aim.layers {
         return Ok(vec![Job::Set(SetPlan::new(Purpose::Layers, stack(pipe, place, plan)?))]);
     }
     let tcp = [Kind::Tcp];
@@ -94,10 +94,10 @@ fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     let job = |kind: &Kind| {
         let idle = plan(*kind)?;
         Ok(match () {
-            () if pipe.way.hint => Job::Hint(Box::new(hint(pipe, idle))),
-            () if pipe.way.load.is_empty() => Job::One(Box::new(idle)),
+            () if pipe.aim.hint => Job::Hint(Box::new(hint(pipe, idle))),
+            () if pipe.aim.load.is_empty() => Job::One(Box::new(idle)),
             () => {
-                let busy = pipe.way.load.iter().map(|load| PipePlan { load: *load, ..idle.clone() });
+                let busy = pipe.aim.load.iter().map(|load| PipePlan { load: *load, ..idle.clone() });
                 Job::Set(SetPlan::new(Purpose::Load, std::iter::once(idle.clone()).chain(busy).collect()))
             }
         })
@@ -128,7 +128,7 @@ fn stack(pipe: &Pipe, place: &Place, plan: impl Fn(Kind) -> anyhow::Result<PipeP
     Ok(plans)
 }
 
-/// HINT over this pipe, and messages of 16 bytes beside it.
+/// HINT over this pipe, with its messages beside it.
 fn hint(pipe: &Pipe, plan: PipePlan) -> HintRun {
     let of = |processes| {
         let standard = HintPlan::standard(processes);
@@ -140,7 +140,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> HintRun {
             PrecisionName::Full => HintPlan { target: Span::from_milliseconds(200), ..standard },
         }
     };
-    let pipe = PipePlan { sizes: Sizes::one(BESIDE), pattern: Pattern::PingPong, ..plan };
+    let pipe = PipePlan { pattern: Pattern::PingPong, ..plan };
     HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) }
 }
 
@@ -150,6 +150,7 @@ const BESIDE: Bytes = Bytes::new(16);
 fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place) -> anyhow::Result<PipePlan> {
     let place = if kind.is_local() { Place::Here } else { place.clone() };
     let sizes = match pipe.perturbation {
+        _ if pipe.aim.hint => Sizes::one(BESIDE),
         Some(perturbation) => pipe.sizes.clone().perturbed(perturbation)?,
         None => pipe.sizes.clone(),
     };

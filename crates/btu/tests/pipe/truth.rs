@@ -102,3 +102,16 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
     }
     laboratory.assert_down();
 }
+
+/// All 124 sizes at the precision that nobody asked for: how long a user waits.
+#[test]
+#[ignore = "takes 50 s: cargo test --release --test pipe -- --ignored"]
+fn a_full_tcp_signature_takes_less_than_a_minute() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let begun = std::time::Instant::now();
+    let result = laboratory.json(&["pipe", "--quiet"]);
+    let took = begun.elapsed();
+    assert_eq!(result["result"]["sizes"].as_array().map(Vec::len), Some(124));
+    assert!(took.as_secs() < 60, "it took {took:?}");
+    println!("124 sizes in {took:?}");
+}

@@ -37,7 +37,9 @@ pub struct HintVerdict {
     pub off_law: usize,
     /// The time of a 16-byte message one way over the same transport, in seconds, where it is known.
     pub message_seconds: Option<f64>,
-    /// What an exchange takes, the median over the steps, in seconds: the lap less the work.
+    /// What an exchange takes in seconds: the lap less the work, the median over the steps whose laps are mostly exchange (over
+    /// all where there are none). Where laps are mostly work, what is left of them is what the two processes wait for each
+    /// other.
     pub exchange_seconds: Option<Estimate>,
     /// That over two messages: 1 where the exchange is just the network.
     pub exchange_ratio: Option<f64>,
@@ -67,7 +69,7 @@ pub struct HintStep {
 pub fn judge(plan: &HintPlan, points: &[HintPoint], message_seconds: Option<f64>) -> Option<HintVerdict> {
     let points: Vec<&HintPoint> = points.iter().filter(|point| point.least_seconds() > 0.0).collect();
     let steps: Vec<HintStep> = points.iter().filter_map(|point| step(point)).collect();
-    let exchanges: Vec<f64> = points.iter().filter_map(|point| exchange(point)).collect();
+    let exchanges = exchanges(&points);
     let exchange_seconds = quantile(&exchanges, 0.5, LEVEL);
     let exchange_ratio =
         exchange_seconds.zip(message_seconds).map(|(exchange, message)| exchange.value / (2.0 * message));
@@ -103,10 +105,18 @@ fn step(point: &HintPoint) -> Option<HintStep> {
     })
 }
 
-/// The lap less the work, by the least times: what is left is the network, and noise adds to neither.
-fn exchange(point: &HintPoint) -> Option<f64> {
+/// The laps less the work of the steps that count.
+fn exchanges(points: &[&HintPoint]) -> Vec<f64> {
+    let all: Vec<(f64, f64)> = points.iter().filter_map(|point| exchange(point)).collect();
+    let mostly: Vec<f64> =
+        all.iter().filter(|(exchange, work)| exchange > work).map(|(exchange, _)| *exchange).collect();
+    if mostly.is_empty() { all.into_iter().map(|(exchange, _)| exchange).collect() } else { mostly }
+}
+
+/// The lap less the work, and the work, by the least times: what is left is the network, and noise adds to neither.
+fn exchange(point: &HintPoint) -> Option<(f64, f64)> {
     let alone = point.alone_seconds().into_iter().fold(f64::INFINITY, f64::min);
-    alone.is_finite().then(|| point.least_seconds() - alone)
+    alone.is_finite().then(|| (point.least_seconds() - alone, alone))
 }
 
 /// The last QUIPS and, for each step before, its QUIPS times 1 less its time over the next one's (HINT's hint.c).
@@ -129,6 +139,8 @@ impl HintVerdict {
 
 #[cfg(test)]
 mod tests {
+    use btu_units::Span;
+
     use super::*;
     use crate::hint::plan::tests::run;
 
@@ -149,6 +161,18 @@ mod tests {
         assert_eq!(verdict.exchange_is_the_network, Some(true));
         near(verdict.steps[0].work_share.unwrap(), 0.0993 / 1.5915, 0.002);
         assert!(verdict.is_valid());
+    }
+
+    /// Where laps are mostly work, one process waits for the other: that is no exchange.
+    #[test]
+    fn steps_of_mostly_work_do_not_count_in_the_exchange() {
+        let plan = HintPlan { most_points: 40, ..HintPlan::standard(2) };
+        let (message, each) = (746.1e-6, 25e-6);
+        let (mut points, _) = run(&plan, 2.0 * message, each);
+        for point in points.iter_mut().filter(|point| each * point.intervals as f64 > 2.0 * message) {
+            point.trials.iter_mut().for_each(|trial| *trial = Span::from_seconds_f64(trial.seconds() * 1.5));
+        }
+        near(judge(&plan, &points, Some(message)).unwrap().exchange_ratio.unwrap(), 1.0, 1e-3);
     }
 
     #[test]
