@@ -2,6 +2,10 @@
 
 use btu_units::Span;
 
+use crate::number::duration;
+use crate::paint::Paint;
+use crate::sheet::wrap;
+
 /// Which run a report is about; every text as it shall be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunHead {
@@ -25,6 +29,23 @@ pub struct RunHead {
     pub own_cost: Option<Span>,
     /// Warnings that were stored while the run went on: about the network, about a machine that changed.
     pub notes: Vec<String>,
+}
+
+impl RunHead {
+    /// A title, and below it in quiet lines what was measured, where and when.
+    pub(crate) fn below(&self, title: String, what: &str, options: &TextOptions) -> Vec<String> {
+        let about = format!(
+            "{}; {what} in {}; profile {}, seed {}; {}",
+            self.network,
+            duration(self.duration),
+            self.profile,
+            self.seed,
+            self.machine
+        );
+        let run = format!("run {}, {}", self.id, self.started);
+        let quiet = [about, run].into_iter().flat_map(|text| wrap(&text, options.columns(), 2));
+        std::iter::once(title).chain(quiet.map(|line| Paint(options.colour).quiet(&line))).collect()
+    }
 }
 
 /// How a text shall look.

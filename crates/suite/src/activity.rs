@@ -297,7 +297,8 @@ impl HintEnd {
     /// The pipe that carries its exchange, for messages of a lap's number and two sums.
     pub fn as_pipe(&self) -> PipeEnd {
         let plan = PipePlan { pattern: Pattern::PingPong, sizes: Sizes::one(HINT_MESSAGE), ..self.pipe.clone() };
-        PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: false }
+        // An end that works out its bounds is silent for as long as that takes.
+        PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: true }
     }
 }
 

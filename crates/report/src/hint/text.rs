@@ -5,7 +5,7 @@ use btu_suite::hint::{AREA, HintResult, HintStep, HintVerdict};
 
 use super::picture;
 use crate::head::{RunHead, TextOptions};
-use crate::number::{NOTHING, count, duration, percent, plus_minus, three_digits};
+use crate::number::{NOTHING, count, percent, plus_minus, three_digits};
 use crate::paint::Paint;
 use crate::pipe::{PLOT_ROWS, ends, time, time_unit};
 use crate::sheet::{Sheet, page, section, wrap};
@@ -31,18 +31,7 @@ fn head(result: &HintResult, transport: &str, run: &RunHead, options: &TextOptio
     let paint = Paint(options.colour);
     let title = format!("{} {}", paint.title("HINT between two processes,"), paint.strong(transport));
     let steps = result.two.as_ref().map_or(0, |two| two.steps.len());
-    let about = format!(
-        "{}; {} in {}; profile {}, seed {}; {}",
-        run.network,
-        count(steps, "step"),
-        duration(run.duration),
-        run.profile,
-        run.seed,
-        run.machine
-    );
-    let run = format!("run {}, {}", run.id, run.started);
-    let quiet = [about, run].into_iter().flat_map(|text| wrap(&text, options.columns(), 2));
-    std::iter::once(title).chain(quiet.map(|line| paint.quiet(&line))).collect()
+    run.below(title, &count(steps, "step"), options)
 }
 
 /// `318 kQUIPS`.

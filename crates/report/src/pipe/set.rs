@@ -9,7 +9,7 @@ use super::csv::{HEAD, ends_of, size_line};
 use super::picture::{Graph, NamedSignature};
 use super::{doubts, plot};
 use crate::head::{RunHead, TextOptions};
-use crate::number::{count, duration};
+use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{page, section, wrap};
 
@@ -61,19 +61,8 @@ fn head(verdict: &SetVerdict, run: &RunHead, options: &TextOptions) -> Vec<Strin
     };
     let title = format!("{} {}", paint.title(&title), paint.strong(pattern));
     let most = verdict.signatures.iter().map(|one| one.verdict.sizes.len()).max().unwrap_or(0);
-    let about = format!(
-        "{}; {} in turns, {} in {}; profile {}, seed {}; {}",
-        run.network,
-        count(verdict.signatures.len(), "signature"),
-        count(most, "size"),
-        duration(run.duration),
-        run.profile,
-        run.seed,
-        run.machine
-    );
-    let run = format!("run {}, {}", run.id, run.started);
-    let quiet = [about, run].into_iter().flat_map(|text| wrap(&text, options.columns(), 2));
-    std::iter::once(title).chain(quiet.map(|line| paint.quiet(&line))).collect()
+    let what = format!("{} in turns, {}", count(verdict.signatures.len(), "signature"), count(most, "size"));
+    run.below(title, &what, options)
 }
 
 fn signatures(verdict: &SetVerdict, options: &TextOptions) -> Vec<String> {

@@ -6,7 +6,7 @@ use super::picture::{Graph, NamedSignature};
 use super::unit::{bytes, ends, rate, rate_unit, time, time_unit};
 use super::{doubts, plot, table};
 use crate::head::{RunHead, TextOptions};
-use crate::number::{count, duration};
+use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
 
@@ -32,18 +32,7 @@ fn head(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<Stri
         paint.title(&format!("Signature of {},", verdict.kind.label())),
         paint.strong(&format!("{}{pairs}", verdict.pattern))
     );
-    let about = format!(
-        "{}; {} in {}; profile {}, seed {}; {}",
-        run.network,
-        count(verdict.sizes.len(), "size"),
-        duration(run.duration),
-        run.profile,
-        run.seed,
-        run.machine
-    );
-    let run = format!("run {}, {}", run.id, run.started);
-    let quiet = [about, run].into_iter().flat_map(|text| wrap(&text, options.columns(), 2));
-    std::iter::once(title).chain(quiet.map(|line| paint.quiet(&line))).collect()
+    run.below(title, &count(verdict.sizes.len(), "size"), options)
 }
 
 /// Latency, maximum, n-half.
