@@ -1,7 +1,11 @@
-//! Every decoder that reads what a peer or a stranger's file says. `BTU_FUZZ` names the one that gets the octets.
+//! Every decoder that reads what a peer or a stranger's file says. `BTU_FUZZ` names the one that gets the octets,
+//! `BTU_FUZZ_SEEDS` a directory for good ones to begin with.
 
 #![no_main]
 
+mod seeds;
+
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// All targets by name, sorted.
@@ -28,14 +32,20 @@ const TARGETS: [(&str, fn(&[u8])); 20] = [
     ("word", btu_control::fuzz::word),
 ];
 
-fn chosen() -> fn(&[u8]) {
-    static CHOSEN: OnceLock<fn(&[u8])> = OnceLock::new();
+fn chosen() -> (&'static str, fn(&[u8])) {
+    static CHOSEN: OnceLock<(&str, fn(&[u8]))> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
         let name = std::env::var("BTU_FUZZ").unwrap_or_default();
         let found = TARGETS.iter().find(|(target, _)| *target == name);
         let names = TARGETS.map(|(target, _)| target).join(" ");
-        found.unwrap_or_else(|| panic!("BTU_FUZZ names none of: {names}")).1
+        *found.unwrap_or_else(|| panic!("BTU_FUZZ names none of: {names}"))
     })
 }
 
-libfuzzer_sys::fuzz_target!(|octets: &[u8]| chosen()(octets));
+fn sow() {
+    if let Some(directory) = std::env::var_os("BTU_FUZZ_SEEDS") {
+        seeds::write(chosen().0, Path::new(&directory));
+    }
+}
+
+libfuzzer_sys::fuzz_target!(init: sow(), |octets: &[u8]| chosen().1(octets));
