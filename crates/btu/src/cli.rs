@@ -3,6 +3,7 @@
 mod archive;
 mod compare;
 mod history;
+mod hosts;
 mod keys;
 mod machine;
 mod model;
@@ -24,6 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use history::History;
+pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching};
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::Model;
@@ -82,6 +84,9 @@ pub(crate) enum Command {
     /// Simulate what a network file draws, in virtual time
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),
+    /// Real hosts: whether those of an inventory can be measured with
+    #[command(subcommand)]
+    Hosts(Hosts),
     /// Network files: check them, and raise the networks they draw
     #[command(subcommand)]
     Net(Net),
@@ -144,6 +149,8 @@ Examples:
   btu rate --network '10 Mb/s' --delay '2 ms'     on an emulated path
   btu rate --volume 4MB --window 4KB              fixed volume and small windows, as in 1995
   btu rate --component SEND --message 65536 --load idle,cpu
+  btu rate --hosts lab.toml --identity me.pem     on three real hosts with agents
+  btu rate --ssh alpha,beta,gamma                 on three hosts, by ssh
   btu rate --resume latest                        finish an interrupted run
 
 Sizes are written with their unit: 4KB is 4000 bytes, 4KiB is 4096.";
@@ -235,6 +242,8 @@ pub(crate) struct Rate {
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) real: RatedHosts,
 }
 
 /// `btu runs`.

@@ -106,6 +106,11 @@ fn reader<'a>(name: &'a str, files: Files<'a>, settings: &[(String, String)]) ->
     settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value))
 }
 
+/// A file's text.
+pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
+    File::open(path).and_then(bounded).map_err(|error| unreadable(&path.display().to_string(), &error))
+}
+
 /// `KEY=VALUE`, as `--set` takes it.
 pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text

@@ -6,6 +6,7 @@ mod compare;
 mod exit;
 mod files;
 mod history;
+mod hosts;
 mod internal;
 mod keys;
 mod machine;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
         cli::Command::Pipe(pipe) => pipe::run(&pipe, &arguments.common),
         cli::Command::Model(model) => model::run(&model, &arguments.common),
+        cli::Command::Hosts(hosts) => hosts::run(&hosts, &arguments.common),
         cli::Command::Net(net) => return net::run(net, &arguments.common),
         cli::Command::Sim(sim) => sim::run(&sim, &arguments.common),
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),

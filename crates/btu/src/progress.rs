@@ -43,10 +43,11 @@ impl Observer for Bar {
     fn phase(&mut self, phase: Phase) {
         match phase {
             Phase::Raise => self.say("raising the testbed: three stations in network namespaces".to_owned()),
+            Phase::Reserve => self.say("reserving the hosts".to_owned()),
             Phase::Check => self.say("checking the network against what was asked for".to_owned()),
             Phase::Calibrate(done, of) => self.say(format!("calibrating {} of {of}", done + 1)),
             Phase::Measure => self.bar.set_style(style("{bar:24} {pos}/{len}  {msg}")),
-            Phase::Lower => self.say("taking the testbed down".to_owned()),
+            Phase::Lower => self.say("taking everything down".to_owned()),
         }
     }
 

@@ -1,15 +1,16 @@
 //! `btu rate`: from the command line to a checked plan, the run, and its result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use btu_control::coordinator::{self, CoordinatorError, Settings};
-use btu_store::{NewRun, RunLock, Store};
+use btu_control::coordinator::{self, CoordinatorError, Ground, Observer, Phase, Settings};
+use btu_store::{Level, NewRun, RunLock, Store};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 
 use crate::cli::{Common, Rate};
 use crate::exit::Refusal;
+use crate::hosts::{self, Gathered};
 use crate::progress::Bar;
 use crate::{preflight, runs};
 
@@ -20,20 +21,25 @@ pub(crate) const SUITE: &str = "btu";
 pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     preflight::sizes(rate)?;
     preflight::ftp_server(rate)?;
-    let network = preflight::network(rate)?;
+    let network = network(rate)?;
     let mut store = preflight::store(common)?;
     let resumed = rate.resume.as_deref().map(|run| stored_plan(&store, run)).transpose()?;
-    let plan = match &resumed {
+    let mut plan = match &resumed {
         Some((_, plan)) => plan.clone(),
         None => plan(rate, network)?,
     };
-    let scratch = preflight::scratch(rate, &plan, store.path())?;
     let executable = std::env::current_exe().context("finding this program's own file")?;
-    preflight::namespaces(&executable)?;
+    let mut bar = Bar::new(rate.quiet);
+    let Prepared { ground, scratch, warnings } =
+        prepare(rate, &mut plan, &executable, store.path(), resumed.as_ref().map(|(run, _)| run.as_str()), &mut bar)?;
     let lock = match resumed {
         Some((run, _)) => resume(&store, &run)?,
         None => begin(&mut store, rate, &plan)?,
     };
+    for warning in &warnings {
+        bar.notice(warning);
+        store.save_event(&lock, &wall_clock(), Level::Warning, warning)?;
+    }
     let settings = Settings {
         plan,
         scratch,
@@ -42,8 +48,52 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
         ftp: rate.ftp_server.clone(),
         wall_clock,
     };
-    measure(&store, &lock, &settings, rate.quiet)?;
+    measure(&store, &lock, &settings, ground, &mut bar)?;
     runs::print_result(&store, lock.run(), common)
+}
+
+/// The network that the options name: real hosts, or one that is raised.
+fn network(rate: &Rate) -> anyhow::Result<Network> {
+    match hosts::machines(&rate.real)? {
+        Some(machines) => Ok(Network::Machines(machines)),
+        None => Ok(preflight::network(rate)?),
+    }
+}
+
+/// What a run can begin with.
+struct Prepared {
+    ground: Ground,
+    scratch: PathBuf,
+    /// What has to be said of the run before it begins.
+    warnings: Vec<String>,
+}
+
+/// Sees that this machine, or the hosts, can do it; the plan loses what the hosts cannot.
+fn prepare(
+    rate: &Rate,
+    plan: &mut Plan,
+    executable: &Path,
+    database: &Path,
+    resumed: Option<&str>,
+    bar: &mut Bar,
+) -> anyhow::Result<Prepared> {
+    let Network::Machines(machines) = plan.network.clone() else {
+        let scratch = preflight::scratch(rate, plan, database)?;
+        preflight::namespaces(executable)?;
+        return Ok(Prepared { ground: Ground::Testbed, scratch, warnings: Vec::new() });
+    };
+    if rate.ftp_server.is_some() {
+        return Err(Refusal::Usage(
+            "--ftp-server is for runs on this machine; real hosts fetch from the active one".to_owned(),
+        )
+        .into());
+    }
+    bar.phase(Phase::Reserve);
+    let gathered = hosts::gather(&machines, plan, &rate.real.reaching, resumed);
+    bar.clear();
+    let Gathered { party, warnings } = gathered?;
+    // The hosts' own policies say where their scratch directories are.
+    Ok(Prepared { ground: Ground::Hosts(Box::new(party)), scratch: PathBuf::from("."), warnings })
 }
 
 fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
@@ -110,9 +160,8 @@ fn resume(store: &Store, run: &str) -> anyhow::Result<RunLock> {
     Ok(lock)
 }
 
-fn measure(store: &Store, lock: &RunLock, settings: &Settings, quiet: bool) -> anyhow::Result<()> {
-    let mut bar = Bar::new(quiet);
-    let result = coordinator::run(store, lock, settings, &mut bar);
+fn measure(store: &Store, lock: &RunLock, settings: &Settings, ground: Ground, bar: &mut Bar) -> anyhow::Result<()> {
+    let result = coordinator::run(store, lock, settings, ground, bar);
     bar.clear();
     if let Err(error) = &result {
         advise(error, lock, store.path());

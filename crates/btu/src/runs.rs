@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::{Common, Runs, Show};
 use crate::stored::{Stored, duration};
 use crate::terminal::{print, print_json, text_options};
-use crate::{pipe, preflight};
+use crate::{hosts, pipe, preflight, rate};
 
 /// Lists the stored runs.
 pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
@@ -34,6 +34,9 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     let row = store.run(&show.run)?;
     if pipe::is_ours(&row.summary.suite) {
         return if show.cells { pipe::cells(&store, &row, common) } else { pipe::stored(&store, &row, common) };
+    }
+    if row.summary.suite == hosts::SUITE {
+        return hosts::stored(&store, &row, common);
     }
     let stored = Stored::named(&store, &show.run)?;
     if show.cells { print_cells(&stored.cells, common) } else { print_stored(&store, &stored, common) }
@@ -91,7 +94,7 @@ fn label(run: &RunSummary) -> Option<String> {
 }
 
 fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
-    let is_rated = !pipe::is_ours(&run.suite);
+    let is_rated = run.suite == rate::SUITE;
     let rating = if is_rated { Stored::read(store, run.id)?.verdict.rating } else { None };
     Ok(RunLine {
         id: run.id.to_string(),

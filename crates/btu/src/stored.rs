@@ -6,12 +6,12 @@ use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::CellRecord;
-use btu_suite::verdict::{Context, Verdict, judge};
+use btu_suite::record::{CellRecord, HostClock};
+use btu_suite::verdict::{Context, HostClocks, Verdict, judge};
 use btu_units::{Bytes, Span};
 
 use crate::exit::Refusal;
-use crate::pipe;
+use crate::{pipe, rate};
 
 /// A run, its cells, and the verdict on them.
 #[derive(Debug)]
@@ -37,8 +37,9 @@ impl Stored {
     /// Reads `run` and judges it.
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
-        if pipe::is_ours(&row.summary.suite) {
-            let what = format!("run {run} is one of `btu pipe`: it has no rating; see it with `btu show {run}`");
+        if row.summary.suite != rate::SUITE {
+            let ours = if pipe::is_ours(&row.summary.suite) { "one of `btu pipe`" } else { "no run of `btu rate`" };
+            let what = format!("run {run} is {ours}: it has no rating; see it with `btu show {run}`");
             return Err(Refusal::Usage(what).into());
         }
         let cells = store.cells(run)?;
@@ -63,7 +64,11 @@ impl Stored {
 
     /// What changed on the machine from before the first cell to after the last, a sentence each.
     pub(crate) fn changes(&self) -> Vec<String> {
-        let after = self.row.environments.iter().rfind(|(moment, _)| *moment == Moment::After);
+        // Of real hosts the one under test.
+        let is_tested =
+            |environment: &serde_json::Value| environment["station"].as_str().is_none_or(|one| one == "test");
+        let mut after = self.row.environments.iter();
+        let after = after.rfind(|(moment, environment)| *moment == Moment::After && is_tested(environment));
         let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
         match (self.before(), after) {
             (Some(before), Some(after)) => differences(&before, &after),
@@ -83,6 +88,7 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         profile: run.profile.clone(),
         seed: row.seed,
         machine: before(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
+        hosts: hosts(row),
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
@@ -103,7 +109,34 @@ fn context(row: &RunRow, plan: Plan) -> Context {
         plan,
         cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
         load_before: environment.as_ref().and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
+        clocks: clocks(row),
     }
+}
+
+/// The real hosts of a run, a line for each.
+fn hosts(row: &RunRow) -> Vec<String> {
+    match serde_json::from_value::<Network>(row.plan["network"].clone()) {
+        Ok(Network::Machines(machines)) => machines.hosts.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Where real hosts' clocks stood in the last session.
+fn clocks(row: &RunRow) -> Vec<HostClocks> {
+    let mut found: Vec<HostClocks> = Vec::new();
+    for (moment, environment) in &row.environments {
+        let Some(name) = environment["name"].as_str() else { continue };
+        let clock: Option<HostClock> = serde_json::from_value(environment["clock"].clone()).ok();
+        if !found.iter().any(|clocks| clocks.name == name) {
+            found.push(HostClocks { name: name.to_owned(), before: None, after: None });
+        }
+        let Some(clocks) = found.iter_mut().find(|clocks| clocks.name == name) else { continue };
+        match moment {
+            Moment::Before => (clocks.before, clocks.after) = (clock, None),
+            Moment::After => clocks.after = clock,
+        }
+    }
+    found
 }
 
 /// The machine as it was before the run; `None` where the run ended before it was looked at.

@@ -1,4 +1,5 @@
-//! The coordinator: raises the testbed, measures what the plan asks for, stores each cell, and takes everything down.
+//! The coordinator: raises the testbed or takes hosts, measures what the plan asks for, stores each cell, and takes
+//! everything down.
 
 mod alarm;
 mod calibrate;
@@ -7,6 +8,8 @@ mod check;
 mod client;
 mod error;
 mod ftp;
+mod hosts;
+mod losses;
 mod secret;
 mod session;
 mod stage;
@@ -22,8 +25,11 @@ use btu_testbed::house::{Testbed, TestbedRequest};
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt};
 pub use ftp::{ExternalFtp, FtpAddressError};
+pub use hosts::{Access, HostCall, Keys, Party, Survey, roll_call};
 
 use crate::environment;
+use alarm::Alarm;
+use stage::Stage;
 
 /// What a run needs beyond its plan.
 #[derive(Debug, Clone)]
@@ -42,11 +48,21 @@ pub struct Settings {
     pub wall_clock: fn() -> String,
 }
 
+/// What a run is measured on.
+pub enum Ground {
+    /// A testbed that is raised for it.
+    Testbed,
+    /// Hosts that were gathered.
+    Hosts(Box<Party>),
+}
+
 /// Where a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Making namespaces, interfaces, agents and the wire.
     Raise,
+    /// Reserving hosts.
+    Reserve,
     /// Comparing the network with what was asked for.
     Check,
     /// Finding how much work makes a baseline last as long as wanted: (done, of).
@@ -88,9 +104,13 @@ pub fn run(
     store: &Store,
     lock: &RunLock,
     settings: &Settings,
+    ground: Ground,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
-    let result = raise_and_measure(store, lock, settings, observer);
+    let result = match ground {
+        Ground::Testbed => raise_and_measure(store, lock, settings, observer),
+        Ground::Hosts(party) => measure_on_hosts(store, lock, settings, *party, observer),
+    };
     let (state, note) = match &result {
         Ok(()) => (State::Complete, None),
         Err(error @ CoordinatorError::Interrupted(_)) => (State::Interrupted, Some((Level::Info, error.to_string()))),
@@ -147,11 +167,31 @@ fn measure(
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| CoordinatorError::System { operation: "starting the coordinator's runtime", source })?;
-    runtime.block_on(session::measure(store, lock, settings, testbed, began, observer))
+    let runtime = hosts::runtime()?;
+    runtime.block_on(async {
+        let mut alarm = Alarm::set(Some(testbed))?;
+        let mut stage = alarm.guard(Stage::open(testbed.stations(), testbed.wire_socket())).await?;
+        session::measure(store, lock, settings, &mut stage, &mut alarm, began, observer).await
+    })
+}
+
+fn measure_on_hosts(
+    store: &Store,
+    lock: &RunLock,
+    settings: &Settings,
+    party: Party,
+    observer: &mut dyn Observer,
+) -> Result<(), CoordinatorError> {
+    let began = Instant::now();
+    let Party { mut stage, runtime } = party;
+    runtime.block_on(async {
+        let mut alarm = Alarm::set(None)?;
+        let notes = hosts::Notes { store, lock, wall_clock: settings.wall_clock };
+        let result = hosts::measured(&mut stage, &mut alarm, &notes, settings, began, observer).await;
+        observer.phase(Phase::Lower);
+        stage.release().await;
+        result
+    })
 }
 
 fn document<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, CoordinatorError> {

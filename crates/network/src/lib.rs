@@ -6,6 +6,7 @@
 
 mod direction;
 mod drawing;
+mod inventory;
 mod library;
 mod link;
 mod load;
@@ -18,6 +19,7 @@ mod traffic;
 
 pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, Trace};
 pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
+pub use inventory::{AGENT_PORT, AgentAddress, Control, Host, HostAddressError, HostRole, Inventory, SshDestination};
 pub use library::{library, library_text, library_trace};
 pub use link::{Bridge, Change, End, Link, Way};
 pub use load::Offered;

@@ -21,6 +21,8 @@ pub struct RunHead {
     pub seed: u64,
     /// Processor, kernel, memory: one line.
     pub machine: String,
+    /// The hosts it was measured on, a line for each with how it was reached; none for a run on one machine.
+    pub hosts: Vec<String>,
     /// The database the run is stored in.
     pub database: String,
     /// How long the run took.

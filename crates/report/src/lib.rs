@@ -19,6 +19,7 @@ mod paint;
 mod pictures;
 mod pipe;
 mod rank;
+mod roll;
 mod run_page;
 mod runs;
 mod sheet;
@@ -48,6 +49,7 @@ pub use pipe::{
     pipe_plot, pipe_text, set_csv, set_text, signature_names,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
+pub use roll::roll_text;
 pub use run_page::{Origin, RuleFacts, RunMark, RunReport, run_marks, run_page};
 pub use runs::{RunLine, runs_text};
 pub use sim::sim_text;

@@ -12,6 +12,7 @@ pub mod pipe;
 pub mod plan;
 pub mod rank;
 pub mod record;
+pub mod roll;
 pub mod schedule;
 pub mod script;
 pub mod verdict;

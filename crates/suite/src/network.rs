@@ -5,6 +5,10 @@ use std::fmt;
 use btu_units::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
+mod machines;
+
+pub use machines::{Machine, Machines, Reached};
+
 /// A host in a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -50,6 +54,8 @@ pub enum Network {
     Veth,
     /// A full-duplex point-to-point link between the test station and both black boxes, emulated frame by frame.
     Path(Path),
+    /// Real hosts, and whatever lies between them.
+    Machines(Machines),
 }
 
 /// An emulated point-to-point link, the same in both directions.
@@ -74,7 +80,11 @@ pub struct Path {
 /// As users write it, and what is done to frames beside it.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Path(path) = self else { return f.write_str("veth") };
+        let path = match self {
+            Self::Veth => return f.write_str("veth"),
+            Self::Machines(machines) => return machines.fmt(f),
+            Self::Path(path) => path,
+        };
         write!(f, "{}", path.rate)?;
         if path.delay > Span::ZERO {
             write!(f, ", delay {}", path.delay)?;

@@ -200,10 +200,11 @@ pub(crate) fn name_of(plan: &impl Serialize) -> String {
     format!("{:016x}", u64::from_be_bytes(first))
 }
 
-/// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit.
+/// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit. What lies between real hosts
+/// is not known before it is measured; whoever has measured it replaces this.
 fn default_udp_load(network: &Network) -> BitRate {
     match network {
-        Network::Veth => BitRate::from_megabits_per_second(500),
+        Network::Veth | Network::Machines(_) => BitRate::from_megabits_per_second(500),
         Network::Path(path) => {
             // A frame carries the payload and 42 bytes of headers; 24 more count on the line.
             let payload = UDP_MESSAGE.count();

@@ -283,6 +283,19 @@ pub struct StationCpu {
     pub agent: CpuTime,
 }
 
+/// Where a host's clocks stand against the controller's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostClock {
+    /// The host's `CLOCK_MONOTONIC` less the controller's, at one moment; true within half of the round trip.
+    pub offset_ns: i64,
+    /// The round trip of the probe that told.
+    pub round_trip_ns: u64,
+    /// The controller's `CLOCK_MONOTONIC` at that moment.
+    pub at_ns: u64,
+    /// The host's `CLOCK_REALTIME` less the controller's, at the same moment.
+    pub wall_offset_ns: i64,
+}
+
 /// One cell as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {

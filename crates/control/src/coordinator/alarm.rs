@@ -22,12 +22,13 @@ pub(super) struct Alarm<'a> {
     keyboard: Signal,
     terminate: Signal,
     hangup: Signal,
-    deaths: &'a Receiver<HouseEvent>,
+    /// Nothing where there is no testbed.
+    deaths: Option<&'a Receiver<HouseEvent>>,
 }
 
 impl<'a> Alarm<'a> {
     /// From now on the signals no longer end the process but ring here.
-    pub(super) fn set(testbed: &'a Testbed) -> Result<Self, CoordinatorError> {
+    pub(super) fn set(testbed: Option<&'a Testbed>) -> Result<Self, CoordinatorError> {
         let listen = |kind| {
             signal(kind).map_err(|source| CoordinatorError::System { operation: "listening for signals", source })
         };
@@ -35,7 +36,7 @@ impl<'a> Alarm<'a> {
             keyboard: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
-            deaths: testbed.events(),
+            deaths: testbed.map(Testbed::events),
         })
     }
 
@@ -54,15 +55,18 @@ impl<'a> Alarm<'a> {
         };
         match result {
             // A broken connection is only the shadow of what happened.
-            Err(error @ (CoordinatorError::Agent { .. } | CoordinatorError::Wire(_))) => Err(self.cause(error).await),
+            Err(
+                error @ (CoordinatorError::Agent { .. } | CoordinatorError::Lost { .. } | CoordinatorError::Wire(_)),
+            ) => Err(self.cause(error).await),
             other => other,
         }
     }
 
     async fn cause(&mut self, error: CoordinatorError) -> CoordinatorError {
+        let Some(deaths) = self.deaths else { return error };
         let deadline = Instant::now() + NEWS_DELAY;
         while Instant::now() < deadline {
-            if let Ok(event) = self.deaths.try_recv() {
+            if let Ok(event) = deaths.try_recv() {
                 return CoordinatorError::Fallen(event.to_string());
             }
             sleep(LOOK / 4).await;
@@ -72,7 +76,8 @@ impl<'a> Alarm<'a> {
 }
 
 /// Waits for a part of the testbed to die.
-async fn death(events: &Receiver<HouseEvent>) -> String {
+async fn death(events: Option<&Receiver<HouseEvent>>) -> String {
+    let Some(events) = events else { return std::future::pending().await };
     loop {
         if let Ok(event) = events.try_recv() {
             return event.to_string();

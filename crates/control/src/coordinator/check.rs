@@ -71,8 +71,13 @@ impl NetworkCheck {
 pub(super) async fn check(stage: &mut Stage, plan: &Plan, base: &Setting) -> Result<NetworkCheck, CoordinatorError> {
     let mut prober = Prober { stage, plan, base };
     let untouched = prober.round_trip(Impairment::NONE).await?;
-    let delayed = prober.round_trip(Impairment::DL).await?;
-    let mut items = vec![added_delay(untouched, delayed)];
+    let mut items = Vec::new();
+    // Hosts that cannot delay packets have no component that would need it.
+    let delays = |component: &Component| component.impairment() == Impairment::DL;
+    if !matches!(plan.network, Network::Machines(_)) || plan.components.iter().any(delays) {
+        let delayed = prober.round_trip(Impairment::DL).await?;
+        items.push(added_delay(untouched, delayed));
+    }
     if let Network::Path(path) = &plan.network {
         items.push(path_round_trip(path, untouched));
         items.push(prober.loss(path).await?);

@@ -1,57 +1,152 @@
 //! The coordinator's end of an agent's connection.
 
+use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use btu_suite::activity::Order;
-use btu_suite::network::Station;
-use btu_suite::record::{CpuTime, Failure, Report, StationCpu};
+use btu_suite::network::{Impairment, Station};
+use btu_suite::record::{CpuTime, Failure, MachineCpu, Report, StationCpu};
 use btu_units::{Bytes, Span};
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
+use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint, Uri};
+use tonic::{Code, Response, Status};
 
 use super::error::CoordinatorError;
 use crate::protocol::agent_client::AgentClient;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, FurnishRequest, HelloRequest, MESSAGE_LIMIT_BYTES, PROTOCOL,
-    PrepareRequest, StartRequest,
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FurnishRequest, HelloReply,
+    HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL, PrepareRequest, ReleaseRequest, RenewReply,
+    RenewRequest, ReserveReply, ReserveRequest, StartRequest,
 };
 
 /// Connecting to a local agent that lives takes well under this.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// A station's agent.
+/// What an agent answers from memory, over the slowest network that anybody would control a benchmark by.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
+/// An agent kills what is not ready after 30 s, and says so.
+const PREPARE_LIMIT: Duration = Duration::from_secs(40);
+
+/// A source file is written to a disk that may be slow.
+const FURNISH_LIMIT: Duration = Duration::from_mins(2);
+
+/// Beyond the activities' own deadline: stopping those that serve, and reading accounts.
+const COLLECT_MARGIN: Duration = Duration::from_secs(15);
+
+/// An agent, with the session that it gave.
 #[derive(Debug, Clone)]
 pub(super) struct AgentLink {
-    pub(super) station: Station,
+    /// What errors call it.
+    who: String,
     client: AgentClient<Channel>,
+    /// Empty where none is needed.
+    session: Vec<u8>,
 }
 
 /// What a station accounts for after a cell.
 pub(super) struct StationAccount {
     pub(super) results: Vec<(usize, Result<Report, Failure>)>,
     pub(super) cpu: StationCpu,
+    /// The host's, where it could be read.
+    pub(super) machine: Option<MachineCpu>,
 }
 
 impl AgentLink {
-    /// Connects to the agent behind `socket` and checks that it speaks our version.
+    /// Connects to the local agent behind `socket` and checks that it speaks our version.
     pub(super) async fn connect(station: Station, socket: &Path) -> Result<Self, CoordinatorError> {
         let channel = channel(socket.to_owned()).await.map_err(|source| CoordinatorError::Connect {
             station,
             socket: socket.to_owned(),
             source,
         })?;
+        let mut link = Self::over(format!("station {station}"), channel);
+        link.hello().await?;
+        Ok(link)
+    }
+
+    /// An agent at the end of `channel`.
+    pub(super) fn over(who: String, channel: Channel) -> Self {
         let client = AgentClient::new(channel)
             .max_decoding_message_size(MESSAGE_LIMIT_BYTES)
             .max_encoding_message_size(MESSAGE_LIMIT_BYTES);
-        let mut link = Self { station, client };
-        link.client
-            .hello(HelloRequest { protocol: PROTOCOL, btu_version: env!("CARGO_PKG_VERSION").to_owned() })
-            .await
-            .map_err(link.failed("greeting"))?;
-        Ok(link)
+        Self { who, client, session: Vec::new() }
+    }
+
+    /// Asks who it is, and whether it speaks our version.
+    pub(super) async fn hello(&mut self) -> Result<HelloReply, CoordinatorError> {
+        let request = HelloRequest { protocol: PROTOCOL, btu_version: env!("CARGO_PKG_VERSION").to_owned() };
+        let reply = timeout(ANSWER_LIMIT, self.client.hello(request)).await;
+        match reply {
+            Ok(Err(status)) if matches!(status.code(), Code::FailedPrecondition | Code::Unimplemented) => {
+                Err(CoordinatorError::Version { who: self.who.clone(), message: version(&status) })
+            }
+            reply => {
+                let reply = self.answer("greeting", ANSWER_LIMIT, reply)?;
+                if reply.protocol == PROTOCOL { Ok(reply) } else { Err(self.other_version(&reply)) }
+            }
+        }
+    }
+
+    fn other_version(&self, reply: &HelloReply) -> CoordinatorError {
+        let message =
+            format!("it speaks protocol {} and this btu {PROTOCOL}: use the same btu on both", reply.protocol);
+        CoordinatorError::Version { who: self.who.clone(), message }
+    }
+
+    /// What the host is like.
+    pub(super) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
+        let mut client = self.client.clone();
+        self.call("looking at the host", PREPARE_LIMIT, client.describe(DescribeRequest {})).await
+    }
+
+    /// Asks for the host, anew.
+    pub(super) async fn reserve(&mut self, request: ReserveRequest) -> Result<ReserveReply, CoordinatorError> {
+        let mut client = self.client.clone();
+        let reply = self.call("reserving the host", ANSWER_LIMIT, client.reserve(request)).await?;
+        if reply.session.is_empty() {
+            return Err(CoordinatorError::Busy { who: self.who.clone(), busy: reply.busy });
+        }
+        self.session.clone_from(&reply.session);
+        Ok(reply)
+    }
+
+    /// Keeps the lease, and reads the host's clocks.
+    pub(super) async fn renew(&mut self, expected_left: Duration) -> Result<RenewReply, CoordinatorError> {
+        let expected_left_ms = u64::try_from(expected_left.as_millis()).unwrap_or(u64::MAX);
+        let request = RenewRequest { expected_left_ms, session: self.session.clone() };
+        let mut client = self.client.clone();
+        self.call("keeping the reservation", ANSWER_LIMIT, client.renew(request)).await
+    }
+
+    /// Gives the host back.
+    pub(super) async fn release(&mut self, limit: Duration) -> Result<(), CoordinatorError> {
+        let session = std::mem::take(&mut self.session);
+        let mut client = self.client.clone();
+        self.call("giving the host back", limit, client.release(ReleaseRequest { session })).await?;
+        Ok(())
+    }
+
+    /// Has what comes in at the interface of `address` delayed and dropped; how it is done, or why it cannot be.
+    pub(super) async fn impair(
+        &mut self,
+        address: std::net::IpAddr,
+        wanted: Impairment,
+        seed: u64,
+    ) -> Result<String, CoordinatorError> {
+        let Impairment { delay, loss } = wanted;
+        let (session, address) = (self.session.clone(), address.to_string());
+        let request = ImpairRequest { address, delay_ns: delay.nanoseconds(), loss, seed, session };
+        match timeout(ANSWER_LIMIT, self.client.impair(request)).await {
+            Ok(Err(status)) if !is_lost(&status) => {
+                Err(CoordinatorError::Impair { who: self.who.clone(), message: status.message().to_owned() })
+            }
+            reply => Ok(self.answer("impairing packets", ANSWER_LIMIT, reply)?.how),
+        }
     }
 
     /// Lets the agent make a worker; where it listens, if it does.
@@ -62,50 +157,54 @@ impl AgentLink {
         order: &Order,
     ) -> Result<Option<SocketAddr>, CoordinatorError> {
         let order_json = serde_json::to_string(order).map_err(CoordinatorError::Document)?;
-        let request = PrepareRequest { cell, step: step as u32, order_json, session: Vec::new() };
-        let reply = self.client.prepare(request).await.map_err(|status| CoordinatorError::Prepare {
-            station: self.station,
-            activity: order.activity.kind(),
-            message: status.message().to_owned(),
-        })?;
-        let endpoint = reply.into_inner().endpoint;
+        let request = PrepareRequest { cell, step: step as u32, order_json, session: self.session.clone() };
+        let endpoint = match timeout(PREPARE_LIMIT, self.client.prepare(request)).await {
+            Ok(Err(status)) if !is_lost(&status) => return Err(self.unprepared(order.activity.kind(), &status)),
+            reply => self.answer("preparing an activity", PREPARE_LIMIT, reply)?.endpoint,
+        };
         if endpoint.is_empty() {
             return Ok(None);
         }
-        endpoint.parse().map(Some).map_err(|_| CoordinatorError::Nonsense { station: self.station, what: endpoint })
+        endpoint.parse().map(Some).map_err(|_| CoordinatorError::Nonsense { who: self.who.clone(), what: endpoint })
+    }
+
+    fn unprepared(&self, activity: &'static str, status: &Status) -> CoordinatorError {
+        CoordinatorError::Prepare { who: self.who.clone(), activity, message: status.message().to_owned() }
     }
 
     /// Starts the cell's workers on this station.
     pub(super) async fn start(&mut self, cell: u64) -> Result<(), CoordinatorError> {
-        self.client.start(StartRequest { cell, session: Vec::new() }).await.map_err(self.failed("starting a cell"))?;
+        let request = StartRequest { cell, session: self.session.clone() };
+        let mut client = self.client.clone();
+        self.call("starting a cell", ANSWER_LIMIT, client.start(request)).await?;
         Ok(())
     }
 
-    /// Waits for the cell's workers on this station.
-    pub(super) async fn collect(&mut self, cell: u64, finishing: Vec<u32>) -> Result<StationAccount, CoordinatorError> {
-        let request = CollectRequest { cell, finishing, session: Vec::new() };
-        let reply = self.client.collect(request).await.map_err(self.failed("collecting a cell"))?.into_inner();
-        let cpu = self.cpu(&reply);
+    /// Waits for the cell's workers, which have so long, and accounts for them as `station`'s.
+    pub(super) async fn collect(
+        &mut self,
+        station: Station,
+        cell: u64,
+        finishing: Vec<u32>,
+        deadline: Span,
+    ) -> Result<StationAccount, CoordinatorError> {
+        let request = CollectRequest { cell, finishing, session: self.session.clone() };
+        let mut client = self.client.clone();
+        let limit = Duration::from(deadline) + COLLECT_MARGIN;
+        let reply = self.call("collecting a cell", limit, client.collect(request)).await?;
+        let (cpu, machine) = (cpu(station, &reply), serde_json::from_str(&reply.machine_json).ok());
         let results = reply.accounts.into_iter().map(|account| {
             let result = serde_json::from_str(&account.result_json).map_err(CoordinatorError::Document)?;
             Ok((account.step as usize, result))
         });
-        Ok(StationAccount { results: results.collect::<Result<_, CoordinatorError>>()?, cpu })
-    }
-
-    fn cpu(&self, reply: &CollectReply) -> StationCpu {
-        let time =
-            |user, system| CpuTime { user: Span::from_nanoseconds(user), system: Span::from_nanoseconds(system) };
-        StationCpu {
-            station: self.station,
-            workers: time(reply.workers_user_ns, reply.workers_system_ns),
-            agent: time(reply.agent_user_ns, reply.agent_system_ns),
-        }
+        Ok(StationAccount { results: results.collect::<Result<_, CoordinatorError>>()?, cpu, machine })
     }
 
     /// Kills whatever the agent still runs.
     pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
-        self.client.abandon(AbandonRequest { session: Vec::new() }).await.map_err(self.failed("abandoning a cell"))?;
+        let request = AbandonRequest { session: self.session.clone() };
+        let mut client = self.client.clone();
+        self.call("abandoning a cell", ANSWER_LIMIT, client.abandon(request)).await?;
         Ok(())
     }
 
@@ -117,18 +216,76 @@ impl AgentLink {
         seed: u64,
     ) -> Result<PathBuf, CoordinatorError> {
         let directory = directory.to_string_lossy().into_owned();
-        let request = FurnishRequest { directory, file_bytes: file.count(), seed, session: Vec::new() };
-        let reply = self.client.furnish(request).await.map_err(|status| CoordinatorError::Prepare {
-            station: self.station,
-            activity: "disk",
-            message: status.message().to_owned(),
-        })?;
-        Ok(reply.into_inner().source.into())
+        let request = FurnishRequest { directory, file_bytes: file.count(), seed, session: self.session.clone() };
+        match timeout(FURNISH_LIMIT, self.client.furnish(request)).await {
+            Ok(Err(status)) if !is_lost(&status) => Err(self.unprepared("disk", &status)),
+            reply => Ok(self.answer("making the disk activity's file", FURNISH_LIMIT, reply)?.source.into()),
+        }
     }
 
-    fn failed(&self, operation: &'static str) -> impl Fn(tonic::Status) -> CoordinatorError + use<> {
-        let station = self.station;
-        move |status| CoordinatorError::Agent { station, operation, message: status.message().to_owned() }
+    async fn call<T>(
+        &self,
+        operation: &'static str,
+        limit: Duration,
+        asked: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<T, CoordinatorError> {
+        self.answer(operation, limit, timeout(limit, asked).await)
+    }
+
+    fn answer<T>(
+        &self,
+        operation: &'static str,
+        limit: Duration,
+        reply: Result<Result<Response<T>, Status>, tokio::time::error::Elapsed>,
+    ) -> Result<T, CoordinatorError> {
+        let who = self.who.clone();
+        match reply {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) if is_lost(&status) => {
+                Err(CoordinatorError::Lost { who, operation, message: words(&status) })
+            }
+            Ok(Err(status)) => Err(CoordinatorError::Agent { who, operation, message: words(&status) }),
+            Err(_) => {
+                let message = format!("no answer within {} s", limit.as_secs());
+                Err(CoordinatorError::Lost { who, operation, message })
+            }
+        }
+    }
+}
+
+/// Whether the agent, its session or the way to it is gone: everything else is an agent's own answer.
+fn is_lost(status: &Status) -> bool {
+    let is_broken = std::error::Error::source(status).is_some();
+    is_broken || matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown | Code::NotFound)
+}
+
+/// What a status says, with the reasons behind it.
+fn words(status: &Status) -> String {
+    let mut words = status.message().to_owned();
+    let mut source = std::error::Error::source(status);
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        source = error.source();
+    }
+    words
+}
+
+fn version(status: &Status) -> String {
+    match status.code() {
+        Code::Unimplemented => format!("it does not know protocol {PROTOCOL} of this btu: use the same btu on both"),
+        _ => status.message().to_owned(),
+    }
+}
+
+fn cpu(station: Station, reply: &CollectReply) -> StationCpu {
+    let time = |user, system| CpuTime { user: Span::from_nanoseconds(user), system: Span::from_nanoseconds(system) };
+    StationCpu {
+        station,
+        workers: time(reply.workers_user_ns, reply.workers_system_ns),
+        agent: time(reply.agent_user_ns, reply.agent_system_ns),
     }
 }
 

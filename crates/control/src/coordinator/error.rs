@@ -18,33 +18,142 @@ pub enum CoordinatorError {
         /// Why.
         source: tonic::transport::Error,
     },
-    /// An agent refused or broke off.
-    #[error("station {station}: {operation}: {message}")]
+    /// An agent refused.
+    #[error("{who}: {operation}: {message}")]
     Agent {
-        /// Which station.
-        station: Station,
+        /// Whose agent.
+        who: String,
         /// What was asked of it.
         operation: &'static str,
         /// What it said.
         message: String,
     },
     /// An activity could not be set up. The cell is marked and the run goes on.
-    #[error("station {station}: preparing {activity}: {message}")]
+    #[error("{who}: preparing {activity}: {message}")]
     Prepare {
-        /// Which station.
-        station: Station,
+        /// Whose agent.
+        who: String,
         /// Which activity.
         activity: &'static str,
         /// Why.
         message: String,
     },
     /// An agent said something that makes no sense.
-    #[error("station {station} named `{what}` as an address: use the same btu on all stations")]
+    #[error("{who} named `{what}` as an address: use the same btu everywhere")]
     Nonsense {
-        /// Which station.
-        station: Station,
+        /// Whose agent.
+        who: String,
         /// What it said.
         what: String,
+    },
+    /// An agent broke off, or the way to it did. What was lost may be found again.
+    #[error("{who}: {operation}: {message}")]
+    Lost {
+        /// Whose agent.
+        who: String,
+        /// What was asked of it.
+        operation: &'static str,
+        /// What was heard last.
+        message: String,
+    },
+    /// A host cannot be reached.
+    #[error("host {host} cannot be reached: {message}")]
+    OutOfReach {
+        /// Which host.
+        host: String,
+        /// Why.
+        message: String,
+    },
+    /// A host that was lost was not found again.
+    #[error("host {host} was lost and not found again within {patience_s} s (--patience): {last}")]
+    Gone {
+        /// Which host.
+        host: String,
+        /// For how long it was called.
+        patience_s: u64,
+        /// What was heard last.
+        last: String,
+    },
+    /// A cell that loses its hosts whenever it is measured.
+    #[error("{what} was begun {times} times and lost its hosts each time; the last time: {last}")]
+    LostAgain {
+        /// Which cell, or what else.
+        what: String,
+        /// How often.
+        times: u32,
+        /// What was heard last.
+        last: String,
+    },
+    /// What answers is not who it should be, or does not take us for who we are.
+    #[error("{message}")]
+    NotTrusted {
+        /// Why, and what to do.
+        message: String,
+    },
+    /// Our own keys are of no use.
+    #[error("host {host}: {source}")]
+    Keys {
+        /// The host that they were for.
+        host: String,
+        /// What is wrong with them.
+        source: crate::trust::TrustError,
+    },
+    /// Something about a host that waiting does not mend.
+    #[error("host {host}: {message}")]
+    Host {
+        /// Which host.
+        host: String,
+        /// What, and what to do.
+        message: String,
+    },
+    /// An agent of another version.
+    #[error("{who}: {message}")]
+    Version {
+        /// Whose agent.
+        who: String,
+        /// Which versions, and what to do.
+        message: String,
+    },
+    /// Somebody else measures there.
+    #[error("{who} is {busy}: wait, or ask whoever it is")]
+    Busy {
+        /// Which host.
+        who: String,
+        /// Who has it, and for how long.
+        busy: String,
+    },
+    /// A black box cannot delay and drop packets.
+    #[error("{who} cannot delay and drop packets: {message}")]
+    Impair {
+        /// Which host.
+        who: String,
+        /// Why, and what would mend it.
+        message: String,
+    },
+    /// The measured network does not connect the hosts.
+    #[error(
+        "{from} does not reach {to} at {address}, where it is to be measured: {message}; is that the address of {to} on the \
+         measured network (`measured = ...` of the inventory), and does a firewall let any TCP and UDP port through there?"
+    )]
+    Unreachable {
+        /// The host that tried.
+        from: String,
+        /// The host it tried to reach.
+        to: String,
+        /// At which address.
+        address: String,
+        /// What came of it.
+        message: String,
+    },
+    /// Activities run and nothing moves.
+    #[error(
+        "the hosts answer but move no data: the last {cells} cells were killed at their deadlines; the last: {fault}"
+    )]
+    Still {
+        /// How many cells in a row.
+        cells: u32,
+        /// The first fault of the last.
+        fault: String,
     },
     /// A document could not be written or read.
     #[error("a document of the control protocol: {0}: use the same btu on all stations")]
@@ -86,6 +195,18 @@ pub enum CoordinatorError {
     /// The user or the system asked to stop.
     #[error("stopped by {0}")]
     Interrupted(Interrupt),
+}
+
+impl CoordinatorError {
+    /// Whether something was lost that may be found again.
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. })
+    }
+
+    /// Whether calling again may help: the host may be starting, or the way to it be broken for a while.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::OutOfReach { .. } | Self::Busy { .. })
+    }
 }
 
 /// Who asked to stop.

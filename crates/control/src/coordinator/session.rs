@@ -1,7 +1,7 @@
 //! One session of a run: from the first cell that is not stored to the last that is wanted.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use btu_store::{Level, RunLock, Store};
 use btu_suite::cell::Load;
@@ -10,7 +10,6 @@ use btu_suite::record::CellRecord;
 use btu_suite::schedule::{self, Slot};
 use btu_suite::script::{Amount, Setting};
 use btu_suite::work::Amounts;
-use btu_testbed::house::Testbed;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +17,7 @@ use super::alarm::Alarm;
 use super::check::{self, NetworkCheck};
 use super::error::CoordinatorError;
 use super::ftp::Doorway;
+use super::losses::{Attempts, Standstill, recovered};
 use super::secret;
 use super::stage::Stage;
 use super::{Observer, Phase, Progress, Settings, calibrate, cell, document};
@@ -38,16 +38,16 @@ pub(super) async fn measure(
     store: &Store,
     lock: &RunLock,
     settings: &Settings,
-    testbed: &Testbed,
+    stage: &mut Stage,
+    alarm: &mut Alarm<'_>,
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
-    let mut alarm = Alarm::set(testbed)?;
     let doorway = Doorway::open(settings)?;
-    let mut session = alarm.guard(Session::open(store, lock, settings, testbed, &doorway, observer)).await?;
-    alarm.guard(session.prepare()).await?;
+    let mut session = alarm.guard(Session::open(store, lock, settings, stage, &doorway, observer)).await?;
+    session.prepare(alarm).await?;
     session.note_cost(began)?;
-    session.blocks(&mut alarm).await
+    session.blocks(alarm).await
 }
 
 struct Session<'a> {
@@ -55,7 +55,7 @@ struct Session<'a> {
     lock: &'a RunLock,
     settings: &'a Settings,
     observer: &'a mut dyn Observer,
-    stage: Stage,
+    stage: &'a mut Stage,
     /// What every cell's setting begins from.
     base: Setting,
     records: Vec<CellRecord>,
@@ -66,18 +66,13 @@ impl<'a> Session<'a> {
         store: &'a Store,
         lock: &'a RunLock,
         settings: &'a Settings,
-        testbed: &Testbed,
+        stage: &'a mut Stage,
         doorway: &Doorway,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, CoordinatorError> {
         let plan = &settings.plan;
-        let mut stage = Stage::open(testbed.stations(), testbed.wire_socket()).await?;
         let scratch = settings.scratch.clone();
-        let disk_source: Option<PathBuf> = if plan.loads.contains(&Load::Disk) {
-            Some(stage.furnish(&scratch, plan.disk_file, plan.seed).await?)
-        } else {
-            None
-        };
+        let disk_source = furnished(stage, plan, &scratch).await?;
         let target = plan.profile.target;
         let base = Setting {
             seed: plan.seed,
@@ -97,24 +92,34 @@ impl<'a> Session<'a> {
     }
 
     /// Checks the network and calibrates, or takes over what an earlier session of this run found.
-    async fn prepare(&mut self) -> Result<(), CoordinatorError> {
+    async fn prepare(&mut self, alarm: &mut Alarm<'_>) -> Result<(), CoordinatorError> {
         let stored = self.store.run(&self.lock.run().to_string())?.calibration;
         let amounts = match stored {
             Some(stored) => serde_json::from_value::<Calibration>(stored).map_err(CoordinatorError::Document)?.amounts,
-            None => self.calibrate().await?,
+            None => self.calibrated(alarm).await?,
         };
         self.base.amount = Amount::Fixed(amounts);
         Ok(())
     }
 
+    async fn calibrated(&mut self, alarm: &mut Alarm<'_>) -> Result<Amounts, CoordinatorError> {
+        let mut attempts = Attempts::of("the calibration");
+        loop {
+            match alarm.guard(self.calibrate()).await {
+                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, alarm).await?,
+                other => return other,
+            }
+        }
+    }
+
     async fn calibrate(&mut self) -> Result<Amounts, CoordinatorError> {
         self.observer.phase(Phase::Check);
-        let network_check = check::check(&mut self.stage, &self.settings.plan, &self.base).await?;
+        let network_check = check::check(self.stage, &self.settings.plan, &self.base).await?;
         for finding in network_check.findings() {
             self.observer.notice(&finding);
             self.event(Level::Warning, &finding)?;
         }
-        let amounts = calibrate::calibrate(&mut self.stage, &self.settings.plan, &self.base, self.observer).await?;
+        let amounts = calibrate::calibrate(self.stage, &self.settings.plan, &self.base, self.observer).await?;
         let calibration = Calibration { amounts, network_check };
         self.store.save_calibration(self.lock, &document(&calibration)?)?;
         Ok(calibration.amounts)
@@ -133,14 +138,20 @@ impl<'a> Session<'a> {
     async fn blocks(&mut self, alarm: &mut Alarm<'_>) -> Result<(), CoordinatorError> {
         self.observer.phase(Phase::Measure);
         let clock = Clock::start(self.plan());
+        let mut standstill = Standstill::default();
         for block in 0..self.plan().profile.most_blocks {
             let slots = schedule::missing(self.plan(), block, &self.records);
             for (index, slot) in slots.iter().enumerate() {
                 if block > 0 && clock.is_over() {
                     return self.event(Level::Info, "the profile's time is over; wide rows stay as they are");
                 }
-                self.observer.progress(&self.progress(*slot, slots.len() - index, &clock));
+                let progress = self.progress(*slot, slots.len() - index, &clock);
+                self.stage.expect(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
+                self.observer.progress(&progress);
                 self.cell(*slot, alarm).await?;
+                if self.stage.is_on_hosts() {
+                    standstill.watch(self.records.last())?;
+                }
             }
         }
         Ok(())
@@ -149,9 +160,47 @@ impl<'a> Session<'a> {
     async fn cell(&mut self, slot: Slot, alarm: &mut Alarm<'_>) -> Result<(), CoordinatorError> {
         let setting = Setting { seed: self.plan().cell_seed(slot.block, slot.position), ..self.base.clone() };
         let plan = self.plan();
-        let record = alarm.guard(cell::measure(&mut self.stage, plan, slot, &setting)).await?;
+        let mut attempts = Attempts::of(&slot.row.to_string());
+        let record = loop {
+            let setting = Setting { disk_source: self.base.disk_source.clone(), ..setting.clone() };
+            match alarm.guard(cell::measure(self.stage, plan, slot, &setting)).await {
+                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, alarm).await?,
+                other => break other?,
+            }
+        };
         self.store.save_cell(self.lock, &record)?;
         self.records.push(record);
+        Ok(())
+    }
+
+    fn may_recover(&self, error: &CoordinatorError) -> bool {
+        self.stage.is_on_hosts() && error.is_lost()
+    }
+
+    /// Finds lost hosts again, or says after a while that they are gone. What was measured meanwhile is measured anew.
+    async fn recover(
+        &mut self,
+        attempts: &mut Attempts,
+        error: CoordinatorError,
+        alarm: &mut Alarm<'_>,
+    ) -> Result<(), CoordinatorError> {
+        attempts.count(&error)?;
+        self.observer.notice(&format!("{error}; calling it again"));
+        let began = Instant::now();
+        // A host can be lost again while it is found.
+        let found = loop {
+            match alarm.guard(self.stage.find()).await {
+                Err(second) if second.is_lost() => attempts.count(&second)?,
+                other => break other?,
+            }
+        };
+        let text = recovered(&attempts.what, &error, &found, began);
+        self.observer.notice(&text);
+        self.event(Level::Warning, &text)?;
+        // What a host had kept for us is gone with the old reservation.
+        if !found.is_empty() {
+            self.base.disk_source = furnished(self.stage, self.plan(), &self.base.scratch).await?;
+        }
         Ok(())
     }
 
@@ -162,6 +211,14 @@ impl<'a> Session<'a> {
         let expected = done + left_in_block + least_left;
         Progress { slot, done, expected, seconds_left: clock.seconds_left(left_in_block + least_left) }
     }
+}
+
+/// The disk activity's source file on the test station, if there is to be one.
+async fn furnished(stage: &mut Stage, plan: &Plan, scratch: &Path) -> Result<Option<PathBuf>, CoordinatorError> {
+    if !plan.loads.contains(&Load::Disk) {
+        return Ok(None);
+    }
+    stage.furnish(scratch, plan.disk_file, plan.seed).await.map(Some)
 }
 
 /// The time of the session's measuring.

@@ -1,50 +1,64 @@
-//! The raised testbed with its agents: plays one script at a time.
+//! Where scripts are played: the raised testbed or real hosts, through their agents, one script at a time.
+
+mod ground;
+mod scene;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use btu_suite::network::{Impairment, Station};
-use btu_suite::record::{Failure, MachineCpu, PlacedReport, Report, StationCpu, WireAccount};
+use btu_suite::network::{Impairment, Machines, Station};
+use btu_suite::record::HostClock;
 use btu_suite::script::{Role, Script, Step};
 use btu_testbed::house::StationPlace;
 use btu_testbed::wire::WireClient;
-use btu_units::Bytes;
+use btu_units::{Bytes, Span};
 use futures_util::future::try_join_all;
 
 use super::client::{AgentLink, StationAccount};
 use super::error::CoordinatorError;
+use super::hosts::{Guest, Purpose, Return};
 use crate::environment;
+use crate::protocol::DescribeReply;
+use ground::{Hosts, House, machine_cpu, surroundings};
+use scene::Surroundings;
+
+pub(super) use scene::Scene;
 
 /// Where activities are played.
 pub(super) struct Stage {
-    agents: BTreeMap<Station, AgentLink>,
-    places: BTreeMap<Station, StationPlace>,
-    wire: WireClient,
-    impairment: Option<Impairment>,
+    ground: Ground,
     next_cell: u64,
 }
 
-/// What was seen of one script.
-pub(super) struct Scene {
-    /// One account per step, in the script's order.
-    pub(super) reports: Vec<PlacedReport>,
-    pub(super) stations: Vec<StationCpu>,
-    pub(super) machine: MachineCpu,
-    pub(super) wire: WireAccount,
-    pub(super) start_skew_ns: u64,
-    pub(super) overhead_ns: u64,
+/// What it stands on.
+enum Ground {
+    House(House),
+    Hosts(Hosts),
 }
 
 impl Stage {
     /// Connects to every station's agent and to the wire.
     pub(super) async fn open(places: &[StationPlace], wire_socket: &Path) -> Result<Self, CoordinatorError> {
-        let links = try_join_all(places.iter().map(|place| AgentLink::connect(place.station, &place.agent_socket)));
-        let agents = links.await?.into_iter().map(|link| (link.station, link)).collect();
+        let links = places.iter().map(|place| async {
+            Ok::<_, CoordinatorError>((place.station, AgentLink::connect(place.station, &place.agent_socket).await?))
+        });
+        let agents = try_join_all(links).await?.into_iter().collect();
         let places = places.iter().map(|place| (place.station, place.clone())).collect();
-        let wire = WireClient::connect(wire_socket)?;
-        Ok(Self { agents, places, wire, impairment: None, next_cell: 0 })
+        let house = House::new(agents, places, WireClient::connect(wire_socket)?);
+        Ok(Self { ground: Ground::House(house), next_cell: 0 })
+    }
+
+    /// A stage on hosts that were reached and reserved.
+    pub(super) fn on_hosts(
+        machines: Machines,
+        guests: Vec<(Station, Guest)>,
+        purpose: Purpose,
+        patience: Duration,
+    ) -> Self {
+        let hosts = Hosts::new(machines, guests, purpose, patience);
+        Self { ground: Ground::Hosts(hosts), next_cell: 0 }
     }
 
     /// Has the test station keep a source file for the disk activity.
@@ -63,28 +77,37 @@ impl Stage {
         let began = Instant::now();
         self.next_cell += 1;
         let cell = self.next_cell;
-        self.impair(script.impairment)?;
+        self.impair(script).await?;
         if let Err(error) = self.prepare(cell, script).await {
-            self.abandon().await?;
+            // Of hosts that were lost, nobody can be told.
+            self.abandon().await.or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
             return Err(error);
         }
-        self.wire.reset()?;
+        if let Ground::House(house) = &mut self.ground {
+            house.wire.reset()?;
+        }
         let machine_before = machine_cpu()?;
         self.start(cell, script).await?;
         let accounts = self.collect(cell, script).await?;
-        let machine = environment::delta(&machine_before, &machine_cpu()?);
-        let wire = self.wire.account()?;
-        Ok(scene(script, accounts, machine, wire, began))
+        if let Ground::Hosts(hosts) = &mut self.ground
+            && accounts.iter().flat_map(|account| &account.results).any(|(_, result)| result.is_err())
+        {
+            // An agent that has lost us ends its workers: that is no fault of the cell.
+            hosts.still_ours().await?;
+        }
+        let (machine, wire) = match &mut self.ground {
+            Ground::House(house) => (environment::delta(&machine_before, &machine_cpu()?), house.wire.account()?),
+            Ground::Hosts(_) => surroundings(&accounts),
+        };
+        Ok(Scene::of(script, accounts, Surroundings { machine, wire, clocks: self.clocks(), began }))
     }
 
-    fn impair(&mut self, wanted: Impairment) -> Result<(), CoordinatorError> {
-        if self.impairment != Some(wanted) {
-            let black_boxes: Vec<_> = self.places.keys().filter(|station| station.is_black_box()).collect();
-            let settings: Vec<_> = black_boxes.into_iter().map(|&station| (station, wanted)).collect();
-            self.wire.set(&settings)?;
-            self.impairment = Some(wanted);
+    async fn impair(&mut self, script: &Script) -> Result<(), CoordinatorError> {
+        let seed = script.steps.first().map_or(0, |step| step.order.seed);
+        match &mut self.ground {
+            Ground::House(house) => house.impair(script.impairment),
+            Ground::Hosts(hosts) => hosts.impair(script.impairment, seed).await,
         }
-        Ok(())
     }
 
     /// Listeners first, in the script's order, so that those who connect know where to.
@@ -94,11 +117,8 @@ impl Stage {
             let wave = script.steps.iter().enumerate().filter(|(_, step)| step.peer.is_some() == connecting);
             let prepared = wave.map(|(index, step)| {
                 let order = self.order(step, script.impairment, &endpoints);
-                let agent = self.agents.get(&step.station).cloned();
-                async move {
-                    let mut agent = agent.ok_or_else(|| missing(step.station))?;
-                    Ok::<_, CoordinatorError>((index, agent.prepare(cell, index, &order).await?))
-                }
+                let agent = self.agent(step.station);
+                async move { Ok::<_, CoordinatorError>((index, agent?.prepare(cell, index, &order).await?)) }
             });
             for (index, endpoint) in try_join_all(prepared.collect::<Vec<_>>()).await? {
                 endpoints[index] = endpoint;
@@ -124,47 +144,142 @@ impl Stage {
         order
     }
 
-    /// Packets to a black box's impaired address meet its delay and loss.
     fn address(&self, station: Station, impairment: Impairment) -> Option<IpAddr> {
-        let place = self.places.get(&station)?;
-        Some(if impairment.is_none() { place.plain } else { place.impaired })
+        match &self.ground {
+            Ground::House(house) => house.address(station, impairment),
+            Ground::Hosts(hosts) => hosts.address(station),
+        }
     }
 
     async fn start(&mut self, cell: u64, script: &Script) -> Result<(), CoordinatorError> {
         let agents = self.taking_part(script);
-        try_join_all(agents.into_iter().map(|mut agent| async move { agent.start(cell).await })).await?;
+        try_join_all(agents.into_iter().map(|(_, mut agent)| async move { agent.start(cell).await })).await?;
         Ok(())
     }
 
     /// Black boxes that only serve are asked after the others, since serving ends when those have finished.
     async fn collect(&mut self, cell: u64, script: &Script) -> Result<Vec<StationAccount>, CoordinatorError> {
-        let (first, last): (Vec<_>, Vec<_>) = self.taking_part(script).into_iter().partition(|agent| {
-            !script.steps.iter().any(|step| step.station == agent.station && step.role == Role::Support)
+        let deadline = script.steps.iter().map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
+        let (first, last): (Vec<_>, Vec<_>) = self.taking_part(script).into_iter().partition(|(station, _)| {
+            !script.steps.iter().any(|step| step.station == *station && step.role == Role::Support)
         });
         let mut accounts = Vec::with_capacity(first.len() + last.len());
         for wave in [first, last] {
-            let collected = wave.into_iter().map(|mut agent| {
-                let finishing = finishing(script, agent.station);
-                async move { agent.collect(cell, finishing).await }
+            let collected = wave.into_iter().map(|(station, mut agent)| {
+                let finishing = finishing(script, station);
+                async move { agent.collect(station, cell, finishing, deadline).await }
             });
             accounts.extend(try_join_all(collected.collect::<Vec<_>>()).await?);
         }
         Ok(accounts)
     }
 
-    fn taking_part(&self, script: &Script) -> Vec<AgentLink> {
+    fn taking_part(&self, script: &Script) -> Vec<(Station, AgentLink)> {
         let involved = |station: &Station| script.steps.iter().any(|step| step.station == *station);
-        self.agents.iter().filter(|(station, _)| involved(station)).map(|(_, agent)| agent.clone()).collect()
+        let stations = Station::ALL.into_iter().filter(involved);
+        stations.filter_map(|station| Some((station, self.agent(station).ok()?))).collect()
     }
 
-    async fn abandon(&mut self) -> Result<(), CoordinatorError> {
-        let agents = self.agents.values().cloned();
+    /// Kills whatever still runs.
+    pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
+        let agents = Station::ALL.into_iter().filter_map(|station| self.agent(station).ok());
         try_join_all(agents.map(|mut agent| async move { agent.abandon().await })).await?;
         Ok(())
     }
 
-    fn agent(&mut self, station: Station) -> Result<&mut AgentLink, CoordinatorError> {
-        self.agents.get_mut(&station).ok_or_else(|| missing(station))
+    fn agent(&self, station: Station) -> Result<AgentLink, CoordinatorError> {
+        let found = match &self.ground {
+            Ground::House(house) => house.agents.get(&station),
+            Ground::Hosts(hosts) => hosts.guests.get(&station).map(|guest| &guest.link),
+        };
+        found.cloned().ok_or_else(|| missing(station))
+    }
+}
+
+/// What only hosts can be asked.
+impl Stage {
+    /// Whether what is lost may be found again.
+    pub(super) fn is_on_hosts(&self) -> bool {
+        matches!(self.ground, Ground::Hosts(_))
+    }
+
+    fn hosts(&mut self) -> Option<&mut Hosts> {
+        match &mut self.ground {
+            Ground::House(_) => None,
+            Ground::Hosts(hosts) => Some(hosts),
+        }
+    }
+
+    /// Where the hosts' clocks stand; nothing on the testbed, whose stations share one.
+    pub(super) fn clocks(&self) -> BTreeMap<Station, HostClock> {
+        match &self.ground {
+            Ground::House(_) => BTreeMap::new(),
+            Ground::Hosts(hosts) => hosts.clocks(),
+        }
+    }
+
+    /// Why the black boxes cannot impair packets, if so.
+    pub(super) async fn try_impairment(
+        &mut self,
+        wanted: Impairment,
+        seed: u64,
+    ) -> Result<Vec<String>, CoordinatorError> {
+        match self.hosts() {
+            Some(hosts) => hosts.try_impairment(wanted, seed).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The test host does not reach this one.
+    pub(super) fn unreachable(&self, to: Station, message: String) -> CoordinatorError {
+        match &self.ground {
+            Ground::House(_) => CoordinatorError::Network(message),
+            Ground::Hosts(hosts) => hosts.unreachable(to, message),
+        }
+    }
+
+    /// Tells hosts how long the run is expected to take from now on.
+    pub(super) fn expect(&self, left: Duration) {
+        if let Ground::Hosts(hosts) = &self.ground {
+            hosts.expect(left);
+        }
+    }
+
+    /// Reserves the hosts for this run.
+    pub(super) async fn reserve(&mut self, run: &str) -> Result<(), CoordinatorError> {
+        match self.hosts() {
+            Some(hosts) => hosts.reserve(run).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Finds the hosts that were lost, ends what was left of the cell, and says who had been away.
+    pub(super) async fn find(&mut self) -> Result<Vec<Return>, CoordinatorError> {
+        let Some(hosts) = self.hosts() else { return Ok(Vec::new()) };
+        let found = hosts.find().await?;
+        hosts.settle().await?;
+        self.abandon().await?;
+        Ok(found)
+    }
+
+    /// What the hosts are like, in the order of their roles: as they were when they were reached, or now.
+    pub(super) async fn describe(
+        &mut self,
+        now: bool,
+    ) -> Result<Vec<(Station, String, DescribeReply)>, CoordinatorError> {
+        let Some(hosts) = self.hosts() else { return Ok(Vec::new()) };
+        let describing = hosts.guests.iter_mut().map(|(station, guest)| async move {
+            let described = if now { guest.describe().await? } else { guest.described.clone() };
+            Ok::<_, CoordinatorError>((*station, guest.name.clone(), described))
+        });
+        try_join_all(describing).await
+    }
+
+    /// Gives the hosts back.
+    pub(super) async fn release(&mut self) {
+        if let Some(hosts) = self.hosts() {
+            hosts.release().await;
+        }
     }
 }
 
@@ -172,51 +287,9 @@ fn missing(station: Station) -> CoordinatorError {
     CoordinatorError::Network(format!("it has no station {station}"))
 }
 
-fn machine_cpu() -> Result<MachineCpu, CoordinatorError> {
-    environment::machine_cpu().map_err(|source| CoordinatorError::System { operation: "reading /proc/stat", source })
-}
-
 /// The steps of a station that end by themselves.
 fn finishing(script: &Script, station: Station) -> Vec<u32> {
     let steps = script.steps.iter().enumerate();
     let own = steps.filter(|(_, step)| step.station == station && step.role != Role::Support);
     own.map(|(index, _)| index as u32).collect()
-}
-
-fn scene(
-    script: &Script,
-    accounts: Vec<StationAccount>,
-    machine: MachineCpu,
-    wire: WireAccount,
-    began: Instant,
-) -> Scene {
-    let stations = accounts.iter().map(|account| account.cpu).collect();
-    let mut results: BTreeMap<usize, Result<Report, Failure>> =
-        accounts.into_iter().flat_map(|account| account.results).collect();
-    let reports: Vec<PlacedReport> = script
-        .steps
-        .iter()
-        .enumerate()
-        .map(|(index, step)| PlacedReport {
-            station: step.station,
-            activity: step.order.activity.kind().to_owned(),
-            result: results
-                .remove(&index)
-                .unwrap_or_else(|| Err(Failure::Died { status: "its agent has no account of it".to_owned() })),
-        })
-        .collect();
-    let (start_skew_ns, performed_ns) = times(script, &reports);
-    let overhead_ns = (began.elapsed().as_nanos() as u64).saturating_sub(performed_ns);
-    Scene { reports, stations, machine, wire, start_skew_ns, overhead_ns }
-}
-
-/// Between the first and the last start, and between the first start and the last finish, in ns, over the activities
-/// that count (all stations of a local testbed share one monotonic clock).
-fn times(script: &Script, reports: &[PlacedReport]) -> (u64, u64) {
-    let counted = script.steps.iter().zip(reports).filter(|(step, _)| step.role != Role::Support);
-    let accounts: Vec<&Report> = counted.filter_map(|(_, placed)| placed.result.as_ref().ok()).collect();
-    let first = accounts.iter().map(|report| report.started).min().unwrap_or_default();
-    let last_start = accounts.iter().map(|report| report.started).max().unwrap_or_default();
-    let last = accounts.iter().map(|report| report.finished).max().unwrap_or_default();
-    (last_start.since(first).nanoseconds(), last.since(first).nanoseconds())
 }

@@ -13,6 +13,7 @@ mod expand;
 mod fields;
 mod flows;
 mod fuzz;
+mod hosts;
 mod joins;
 mod limits;
 mod line;

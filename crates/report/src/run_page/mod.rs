@@ -120,7 +120,8 @@ fn remarks(report: &RunReport) -> Vec<String> {
     });
     let result: Vec<String> = interval.into_iter().chain(idle).collect();
     let run_line = format!("{} on network {}, {} profile", run.started, run.network, report.verdict.profile);
-    [result.join("; "), run_line, run.machine.clone()].into_iter().filter(|line| !line.is_empty()).collect()
+    let lines = [result.join("; "), run_line, run.machine.clone()].into_iter().chain(run.hosts.iter().cloned());
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
 /// Bits per second in a megabit per second.

@@ -1,7 +1,7 @@
 //! How to measure the same again, and how to see the same again.
 
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
-use btu_suite::network::Network;
+use btu_suite::network::{Machine, Network, Reached};
 use btu_units::Bytes;
 
 use super::{RunReport, row};
@@ -34,6 +34,9 @@ pub(super) fn command(report: &RunReport) -> String {
             words.extend((share > 0.0).then(|| format!("--{option} {share}")));
         }
     }
+    if let Network::Machines(machines) = &plan.network {
+        words.extend(machines.hosts.iter().map(host));
+    }
     words.extend(plan.volume.map(|volume| format!("--volume '{} B'", volume.count())));
     words.extend(plan.window.map(|window| format!("--window '{} B'", window.count())));
     let all: Vec<Component> = Component::RATED.into_iter().chain(Component::FURTHER).collect();
@@ -46,6 +49,15 @@ pub(super) fn command(report: &RunReport) -> String {
     words.extend(listed("load", &plan.loads, &Load::ALL));
     words.extend(plan.ftp_server.as_ref().map(|_| "--ftp-server SERVER".to_owned()));
     words.join(" ")
+}
+
+/// A host by its addresses; by what it is reached today, its own user knows best.
+fn host(host: &Machine) -> String {
+    let Machine { station, name, reached, measured } = host;
+    match reached {
+        Reached::Tls { address } | Reached::Pairing { address } => format!("--{station} {name}={address}@{measured}"),
+        Reached::Ssh { destination } => format!("--{station} {name}={destination}@{measured}"),
+    }
 }
 
 /// `--option a,b`, unless it is everything.

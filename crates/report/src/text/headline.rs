@@ -108,8 +108,8 @@ fn run(page: &Page) -> Vec<String> {
         format!("took {}", duration(run.duration)),
     ];
     let cost = run.own_cost.map(|cost| format!("own cost: an empty cell takes {}", duration(cost)));
-    [quiet(page, &what.join(GAP)), quiet(page, &run.machine), cost.iter().flat_map(|cost| quiet(page, cost)).collect()]
-        .concat()
+    let lines = [what.join(GAP), run.machine.clone()].into_iter().chain(run.hosts.iter().cloned()).chain(cost);
+    lines.flat_map(|line| quiet(page, &line)).collect()
 }
 
 /// Between things on one line that are not words of one sentence.

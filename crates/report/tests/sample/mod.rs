@@ -15,7 +15,7 @@ use btu_units::{Bytes, Span, Time};
 /// The quick profile on two processors.
 pub(crate) fn context() -> Context {
     let plan = Plan::whole(42, Profile::quick(), Network::Veth);
-    Context { plan, cpus: 2, load_before: Some(0.12) }
+    Context { plan, cpus: 2, load_before: Some(0.12), clocks: Vec::new() }
 }
 
 pub(crate) fn head() -> RunHead {
@@ -26,6 +26,7 @@ pub(crate) fn head() -> RunHead {
         profile: "quick".to_owned(),
         seed: 42,
         machine: "2 x Intel Xeon 2.80 GHz, 8 GB, Linux 6.12.0".to_owned(),
+        hosts: Vec::new(),
         database: "/home/user/.local/share/btu/runs.sqlite".to_owned(),
         duration: Span::from_seconds(128),
         own_cost: Some(Span::from_microseconds(6030)),

@@ -27,7 +27,7 @@ fn plan() -> Plan {
 /// A run with so many Mb/s and, relative to it, half an interval.
 fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
     let plan = plan();
-    let mut verdict = judge(&[], &Context { plan: plan.clone(), cpus: 2, load_before: None });
+    let mut verdict = judge(&[], &Context { plan: plan.clone(), cpus: 2, load_before: None, clocks: Vec::new() });
     let value = megabits * 1e6;
     verdict.rating = Some(Rating {
         btu_bits_per_second: Estimate { value, interval: half.map(|half| Interval::around(value, half * value)) },

@@ -4,6 +4,7 @@ use btu_units::Bytes;
 
 use crate::cell::{Component, Load, Row};
 use crate::plan::Plan;
+use crate::record::HostClock;
 
 /// What was asked, and on what machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +15,19 @@ pub struct Context {
     pub cpus: usize,
     /// The machine's load average over one minute before the run, where it is known.
     pub load_before: Option<f64>,
+    /// Where the hosts' clocks stood; nothing where all stations share one.
+    pub clocks: Vec<HostClocks>,
+}
+
+/// Where a host's clocks stood against the controller's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostClocks {
+    /// The host.
+    pub name: String,
+    /// Before the last session's first cell.
+    pub before: Option<HostClock>,
+    /// After its last.
+    pub after: Option<HostClock>,
 }
 
 impl Context {

@@ -24,15 +24,16 @@ use btu_stats::Level;
 use serde::{Deserialize, Serialize};
 
 pub use btu95::{Btu95, Btu95Size};
-pub use context::Context;
+pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
 pub use penalty::{ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times, TotalPenalty};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use warning::{
-    BufferDrops, Cause, InvalidCells, LatePacing, LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted,
-    Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited, WireDrops, WireLate,
+    BufferDrops, Cause, ClockDrift, ClocksApart, InvalidCells, LatePacing, LoadBefore, LowConfidence, NotMeasured,
+    Outliers, OverCommitted, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited,
+    WireDrops, WireLate,
 };
 
 use crate::record::CellRecord;

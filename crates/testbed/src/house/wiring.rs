@@ -58,6 +58,8 @@ fn shape(network: &Network) -> Shape {
             boxes: Station::ALL.into_iter().filter(|station| station.is_black_box()).map(black_box).collect(),
         },
         Network::Path(path) => Shape::Path { path: path.clone(), ports: path_ports() },
+        // Real hosts have wires of their own.
+        Network::Machines(_) => Shape::Veth { boxes: Vec::new() },
     }
 }
 

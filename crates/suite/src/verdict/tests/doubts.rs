@@ -5,6 +5,7 @@ use btu_units::{Bytes, Span};
 use super::super::*;
 use super::*;
 use crate::network::Path;
+use crate::record::HostClock;
 
 /// A run without any reason to doubt, changed by `spoil`, and the warnings over it.
 fn after(spoil: impl FnOnce(&mut Vec<CellRecord>, &mut Context)) -> Vec<Cause> {
@@ -104,6 +105,26 @@ fn activities_too_short_or_not_started_together() {
     assert_eq!((short.rows, short.shortest_ns), (120, Span::from_milliseconds(10).nanoseconds()));
     assert_eq!((skew.cells, skew.worst_ns), (1, 1_000_000));
     assert!(warnings[0].advice.contains("--profile standard"), "{}", warnings[0].advice);
+}
+
+#[test]
+fn clocks_that_disagree_and_drift() {
+    let clock = |offset_ns, at_s: u64, wall_offset_ns| HostClock {
+        offset_ns,
+        round_trip_ns: 200_000,
+        at_ns: at_s * 1_000_000_000,
+        wall_offset_ns,
+    };
+    let clocks = |before, after| HostClocks { name: "beta".to_owned(), before: Some(before), after: Some(after) };
+    // 50 parts per million in a hundred seconds is what crystals do.
+    let fine = clocks(clock(1_000, 0, 999_000_000), clock(5_001_000, 100, 0));
+    assert_eq!(after(|_, context| context.clocks = vec![fine.clone()]), []);
+    let apart = clocks(clock(0, 0, -3_600_000_000_000), clock(0, 100, 0));
+    let drifting = clocks(clock(0, 0, 0), clock(-51_000_000, 100, 0));
+    let causes = after(|_, context| context.clocks = vec![fine.clone(), apart.clone(), drifting.clone()]);
+    let [Cause::ClocksApart(apart), Cause::ClockDrift(drift)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((apart.hosts, apart.worst_ns), (1, -3_600_000_000_000));
+    assert_eq!((drift.moved_ns, drift.over_ns), (-51_000_000, 100_000_000_000));
 }
 
 fn retransmit(records: &mut [CellRecord]) {

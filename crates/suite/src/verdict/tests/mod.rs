@@ -22,7 +22,7 @@ const VOLUME: Bytes = Bytes::new(1_000_000);
 /// The whole suite without the further rows, on four processors.
 fn context() -> Context {
     let plan = Plan { components: Component::RATED.to_vec(), ..Plan::whole(7, Profile::quick(), Network::Veth) };
-    Context { plan, cpus: 4, load_before: Some(0.1) }
+    Context { plan, cpus: 4, load_before: Some(0.1), clocks: Vec::new() }
 }
 
 /// A valid cell in which nothing was measured.

@@ -4,6 +4,7 @@
 //! when it can be told from the cells.
 
 mod cells;
+mod clocks;
 mod confidence;
 mod machine;
 mod transport;
@@ -12,6 +13,7 @@ mod wire;
 use serde::{Deserialize, Serialize};
 
 pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
+pub use clocks::{ClockDrift, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
 pub use machine::{LoadBefore, OverCommitted, Steal};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
@@ -57,6 +59,8 @@ pub enum Cause {
     Outliers(Outliers),
     BufferDrops(BufferDrops),
     LatePacing(LatePacing),
+    ClocksApart(ClocksApart),
+    ClockDrift(ClockDrift),
 }
 
 /// The words of a reason.
@@ -88,6 +92,8 @@ impl Cause {
             Self::Outliers(_) => "outliers",
             Self::BufferDrops(_) => "full socket buffer",
             Self::LatePacing(_) => "late pacing",
+            Self::ClocksApart(_) => "clocks apart",
+            Self::ClockDrift(_) => "drifting clock",
         }
     }
 
@@ -109,6 +115,8 @@ impl Cause {
             Self::Outliers(doubt) => doubt,
             Self::BufferDrops(doubt) => doubt,
             Self::LatePacing(doubt) => doubt,
+            Self::ClocksApart(doubt) => doubt,
+            Self::ClockDrift(doubt) => doubt,
         }
     }
 
@@ -136,6 +144,8 @@ pub(super) fn warnings(cells: &Cells, context: &Context, rates: &[RateRow], udp:
         Outliers::check(rates).map(Cause::Outliers),
         BufferDrops::check(udp).map(Cause::BufferDrops),
         LatePacing::check(udp).map(Cause::LatePacing),
+        ClocksApart::check(context).map(Cause::ClocksApart),
+        ClockDrift::check(context).map(Cause::ClockDrift),
     ];
     causes.into_iter().flatten().map(|cause| cause.into_warning(&context.plan)).collect()
 }

@@ -47,7 +47,8 @@ impl Retransmits {
 /// Whether the network neither loses nor reorders on purpose.
 fn is_orderly(network: &Network) -> bool {
     match network {
-        Network::Veth => true,
+        // What real networks do is never on purpose.
+        Network::Veth | Network::Machines(_) => true,
         Network::Path(path) => path.loss <= 0.0 && path.reorder <= 0.0,
     }
 }
@@ -93,6 +94,9 @@ impl Doubt for Retransmits {
         match plan.network {
             Network::Veth => {
                 "a machine with more processors, or a `--window`: backlogs overflow when receivers wait for a processor"
+            }
+            Network::Machines(_) => {
+                "the counters of the hosts' interfaces and of the switches between them: something drops or reorders"
             }
             Network::Path(_) => {
                 "a smaller `--window`; without one TCP fills the queue before the line until it overflows"

@@ -26,6 +26,8 @@ pub(super) fn layout(network: &Network) -> Layout {
             let cables = Station::ALL.into_iter().map(path_cable).collect();
             Layout { lan: false, cables, stations, acquainted: true }
         }
+        // Real hosts stand already.
+        Network::Machines(_) => Layout { lan: false, cables: Vec::new(), stations, acquainted: false },
     }
 }
 

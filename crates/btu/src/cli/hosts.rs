@@ -1,0 +1,99 @@
+//! `btu hosts`, and the options of every command that measures with real hosts: what may be written after them.
+
+use std::path::PathBuf;
+
+use btu_network::{Host, SshDestination};
+use btu_units::Span;
+use clap::{Args, Subcommand};
+
+use super::quantity;
+
+pub(super) const CHECK_EXAMPLES: &str = "\
+Examples:
+  btu hosts check lab.toml --identity me.pem
+  btu hosts check lab.toml --pair alpha=K7QF-9M2R-T0XA-3BCD-5EFGH
+  btu hosts check lab.toml --json
+
+An inventory:
+  [hosts.alpha]
+  role = \"test\"                  # test, active or passive, for `btu rate`
+  control = \"192.0.2.10:7417\"    # where its agent listens; or: ssh = \"user@alpha\"
+  measured = \"198.51.100.10\"     # its address on the measured network, where that is another one";
+
+/// Hosts to measure with.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hosts {
+    /// Greet every host of an inventory: versions, clocks, what works there, and how well all start together
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckHosts),
+}
+
+/// `btu hosts check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckHosts {
+    /// The inventory
+    #[arg(value_name = "FILE")]
+    pub(crate) inventory: PathBuf,
+    #[command(flatten)]
+    pub(crate) reaching: Reaching,
+    /// Your own word for the run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// The hosts of `btu rate`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Real hosts")]
+pub(crate) struct RatedHosts {
+    /// Inventory with the hosts that are test, active and passive
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "active", "passive", "ssh", "network", "resume"])]
+    pub(crate) hosts: Option<PathBuf>,
+    /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses
+    #[arg(long, value_name = "HOST", requires_all = ["active", "passive"], conflicts_with_all = ["ssh", "network", "resume"])]
+    pub(crate) test: Option<Host>,
+    /// The first black box
+    #[arg(long, value_name = "HOST", requires = "test")]
+    pub(crate) active: Option<Host>,
+    /// The second black box
+    #[arg(long, value_name = "HOST", requires = "test")]
+    pub(crate) passive: Option<Host>,
+    /// The three hosts by ssh, test first; nothing needs to be installed there
+    #[arg(long, value_name = "TEST,ACTIVE,PASSIVE", value_delimiter = ',', num_args = 3, conflicts_with_all = ["network", "resume"])]
+    pub(crate) ssh: Vec<SshDestination>,
+    #[command(flatten)]
+    pub(crate) reaching: Reaching,
+}
+
+/// How hosts are reached.
+#[derive(Debug, Args)]
+pub(crate) struct Reaching {
+    /// Your certificate and key, made by `btu keys issue NAME --role controller`
+    #[arg(long, value_name = "FILE", env = "BTU_IDENTITY")]
+    pub(crate) identity: Option<PathBuf>,
+    /// The authority's list of revoked certificates
+    #[arg(long, value_name = "FILE")]
+    pub(crate) revoked: Option<PathBuf>,
+    /// The pairing code that a host's agent shows
+    #[arg(long, value_name = "HOST=CODE", value_parser = pairing)]
+    pub(crate) pair: Vec<(String, String)>,
+    /// The OpenSSH client
+    #[arg(long, value_name = "PROGRAM", env = "BTU_SSH", default_value = "ssh")]
+    pub(crate) ssh_program: PathBuf,
+    /// The program that is copied to hosts reached by ssh [default: this one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ssh_binary: Option<PathBuf>,
+    /// For how long a host that was lost is called again before the run ends
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
+    pub(crate) patience: Span,
+}
+
+/// `HOST=CODE`. The code is looked at when it is used, so that no error shows it.
+fn pairing(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((host, code)) if !host.is_empty() && !code.is_empty() => Ok((host.to_owned(), code.to_owned())),
+        _ => Err("write HOST=CODE, with the code that `btu agent --pair` shows on that host".to_owned()),
+    }
+}

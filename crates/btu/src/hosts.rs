@@ -1,0 +1,9 @@
+//! Real hosts: from the command line to who they are and how they are reached, and `btu hosts check`.
+
+mod access;
+mod check;
+mod named;
+mod rated;
+
+pub(crate) use check::{SUITE, run, stored};
+pub(crate) use rated::{Gathered, gather, machines};

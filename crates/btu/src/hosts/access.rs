@@ -1,0 +1,45 @@
+//! What reaching hosts takes: keys, the OpenSSH client, and the program that it copies.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context;
+use btu_control::coordinator::{Access, Keys};
+use btu_control::trust::{Identity, Pairing, Revocations};
+
+use crate::cli::Reaching;
+use crate::exit::Refusal;
+
+/// Reads everything that the options name.
+pub(super) fn access(reaching: &Reaching) -> anyhow::Result<Access> {
+    let binary = match &reaching.ssh_binary {
+        Some(binary) => binary.clone(),
+        None => std::env::current_exe().context("finding this program's own file")?,
+    };
+    Ok(Access {
+        keys: keys(reaching)?,
+        ssh_program: reaching.ssh_program.clone(),
+        binary,
+        controller: controller(),
+        patience: Duration::from(reaching.patience),
+    })
+}
+
+fn keys(reaching: &Reaching) -> anyhow::Result<Keys> {
+    let refused = |error: btu_control::trust::TrustError| Refusal::Usage(error.to_string());
+    let identity = reaching.identity.as_deref().map(Identity::load).transpose().map_err(refused)?;
+    let revocations = reaching.revoked.as_deref().map(Revocations::load).transpose().map_err(refused)?;
+    let mut pairings = BTreeMap::new();
+    for (host, code) in &reaching.pair {
+        let pairing = Pairing::from_code(code).map_err(|error| Refusal::Usage(format!("--pair {host}=…: {error}")))?;
+        pairings.insert(host.clone(), pairing);
+    }
+    Ok(Keys { identity, revocations, pairings })
+}
+
+/// Who asks, as others may read it who find a host busy.
+fn controller() -> String {
+    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
+    let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    format!("{}@{}", user.as_deref().unwrap_or("somebody"), host.as_deref().unwrap_or("somewhere"))
+}

@@ -1,0 +1,112 @@
+//! `btu hosts check`: every host of an inventory greeted at once, and what came of it as a stored run.
+
+use std::time::Instant;
+
+use anyhow::Context;
+use btu_control::coordinator::{HostCall, roll_call};
+use btu_report::roll_text;
+use btu_store::{Moment, NewCell, NewRun, RunId, RunRow, State, Store};
+use btu_suite::roll::Roll;
+use btu_units::{Bytes, Span};
+use serde::Serialize;
+
+use super::access::access;
+use super::named;
+use crate::cli::{CheckHosts, Common, Hosts};
+use crate::exit::Refusal;
+use crate::progress::Steps;
+use crate::stored::head;
+use crate::terminal::{print, print_json, text_options};
+use crate::{preflight, rate};
+
+/// The suite's name in the store.
+pub(crate) const SUITE: &str = "hosts";
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    run: &'a RunRow,
+    result: Roll,
+}
+
+/// Greets the hosts.
+pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
+    let Hosts::Check(check) = hosts;
+    let calls = calls(check)?;
+    let access = access(&check.reaching)?;
+    let mut store = preflight::store(common)?;
+    let steps = Steps::new(check.quiet);
+    steps.say(format!("greeting {} hosts", calls.len()));
+    let began = Instant::now();
+    let roll = roll_call(&calls, &access);
+    steps.clear();
+    let roll = roll?;
+    let run = save(&mut store, check, &calls, &roll, began)?;
+    stored(&store, &store.run(&run.to_string())?, common)?;
+    let silent: Vec<&str> =
+        roll.hosts.iter().filter(|host| host.trouble.is_some()).map(|host| host.name.as_str()).collect();
+    if silent.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::Machine(format!("not fit to be measured with: {}", silent.join(", "))).into())
+}
+
+fn calls(check: &CheckHosts) -> anyhow::Result<Vec<HostCall>> {
+    let inventory = named::inventory(&check.inventory)?;
+    named::check_pairings(&inventory.hosts, &check.reaching)?;
+    Ok(inventory.hosts.iter().map(|host| named::call(host, &check.reaching)).collect())
+}
+
+/// Stores a roll call as a run of one cell.
+fn save(
+    store: &mut Store,
+    check: &CheckHosts,
+    calls: &[HostCall],
+    roll: &Roll,
+    began: Instant,
+) -> anyhow::Result<RunId> {
+    let file = check.inventory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let plan = serde_json::json!({
+        "hosts": calls.iter().map(|call| serde_json::json!({"name": call.name, "reached": call.reached})).collect::<Vec<_>>(),
+    });
+    let lock = store.create_run(&NewRun {
+        suite: SUITE,
+        profile: "check",
+        network: &format!("{} hosts of {file}", calls.len()),
+        label: check.label.as_deref(),
+        tags: &[],
+        created: &rate::wall_clock(),
+        seed: 0,
+        btu_version: env!("CARGO_PKG_VERSION"),
+        plan: &plan,
+        plan_hash: &format!("hosts-{}", calls.len()),
+        planned_cells: 1,
+    })?;
+    store.save_environment(&lock, Moment::Before, &serde_json::to_value(btu_control::environment::collect())?)?;
+    store.save_record(
+        &lock,
+        &NewCell {
+            block: 0,
+            position: 0,
+            component: "NULL",
+            message: Bytes::ZERO,
+            load: "idle",
+            valid: roll.hosts.iter().all(|host| host.trouble.is_none()),
+            goodput_bits_per_second: None,
+            duration: Some(Span::from(began.elapsed())),
+            record: serde_json::to_string(roll)?,
+        },
+    )?;
+    store.finish(&lock, State::Complete, &rate::wall_clock())?;
+    Ok(lock.run())
+}
+
+/// Shows a stored roll call.
+pub(crate) fn stored(store: &Store, row: &RunRow, common: &Common) -> anyhow::Result<()> {
+    let result =
+        store.records::<Roll>(row.summary.id)?.into_iter().next().context("this run has stored no roll call")?;
+    if common.json {
+        return print_json(&Document { run: row, result });
+    }
+    print(&roll_text(&result, &head(store, row), &text_options()))
+}

@@ -1,0 +1,101 @@
+//! Hosts as users name them, and what becomes of that: a way to each, and its address on the measured network.
+
+use std::net::{IpAddr, ToSocketAddrs};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use btu_control::coordinator::HostCall;
+use btu_network::{Control, Host, Inventory, SshDestination};
+use btu_suite::network::Reached;
+
+use crate::cli::Reaching;
+use crate::exit::Refusal;
+use crate::files;
+
+/// The hosts of an inventory file.
+pub(super) fn inventory(file: &Path) -> anyhow::Result<Inventory> {
+    let name = file.display().to_string();
+    let text = files::text(file)?;
+    Ok(Inventory::read(&text, &name).map_err(|error| Refusal::Usage(error.to_string()))?)
+}
+
+/// The way to a host.
+pub(super) fn call(host: &Host, reaching: &Reaching) -> HostCall {
+    let paired = reaching.pair.iter().any(|(name, _)| *name == host.name);
+    let reached = match &host.control {
+        Control::Agent(address) if paired => Reached::Pairing { address: address.to_string() },
+        Control::Agent(address) => Reached::Tls { address: address.to_string() },
+        Control::Ssh(destination) => Reached::Ssh { destination: destination.to_string() },
+    };
+    HostCall { name: host.name.clone(), reached }
+}
+
+/// The codes that no host is called for.
+pub(super) fn check_pairings(hosts: &[Host], reaching: &Reaching) -> Result<(), Refusal> {
+    for (name, _) in &reaching.pair {
+        if !hosts.iter().any(|host| host.name == *name) {
+            let known: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+            let known = known.join(", ");
+            return Err(Refusal::Usage(format!("--pair {name}=…: there is no host `{name}`; there are {known}")));
+        }
+    }
+    Ok(())
+}
+
+/// A host that is reached by ssh, named for the first label of where that goes.
+pub(super) fn by_ssh(destination: &SshDestination) -> Host {
+    let text = destination.as_str();
+    let place = text.rsplit_once('@').map_or(text, |(_, place)| place);
+    let place = place.trim_start_matches("ssh://");
+    let is_address = place.parse::<IpAddr>().is_ok();
+    let label = if is_address { place } else { place.split(['.', ':']).next().unwrap_or(place) };
+    let name: String = label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    Host { name, role: None, control: Control::Ssh(destination.clone()), measured: None }
+}
+
+/// A host's address on the measured network: the one that was named, else that of its agent.
+pub(super) fn measured(host: &Host, reaching: &Reaching) -> Result<IpAddr, Refusal> {
+    if let Some(address) = host.measured {
+        return Ok(address);
+    }
+    let place = match &host.control {
+        Control::Agent(address) => address.host.clone(),
+        Control::Ssh(destination) => ssh_host(&reaching.ssh_program, destination),
+    };
+    let found = (place.as_str(), 0).to_socket_addrs().map_err(|error| {
+        let name = &host.name;
+        Refusal::Usage(format!(
+            "host {name}: finding the address of {place}: {error}; write its address on the measured network (`measured = \
+             ...`, or {name}=CONTROL@MEASURED)"
+        ))
+    })?;
+    // Where a name has both, IPv4 is what most measured networks speak.
+    let all: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+    let first = all.iter().find(|address| address.is_ipv4()).or(all.first()).copied();
+    first.ok_or_else(|| Refusal::Usage(format!("host {}: {place} has no address", host.name)))
+}
+
+/// Where ssh would go, by the user's own configuration.
+fn ssh_host(program: &Path, destination: &SshDestination) -> String {
+    let asked = Command::new(program).args(["-G", "--", destination.as_str()]).stdin(Stdio::null()).output();
+    let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let found = said.lines().find_map(|line| line.strip_prefix("hostname ")).map(str::to_owned);
+    found.unwrap_or_else(|| {
+        let text = destination.as_str();
+        text.rsplit_once('@').map_or(text, |(_, place)| place).to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_by_ssh_are_named_for_their_first_label() {
+        for (text, name) in
+            [("alpha", "alpha"), ("me@beta.example.org", "beta"), ("me@192.0.2.7", "192-0-2-7"), ("lab_3", "lab-3")]
+        {
+            assert_eq!(by_ssh(&text.parse().unwrap()).name, name);
+        }
+    }
+}

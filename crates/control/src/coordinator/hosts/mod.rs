@@ -1,0 +1,58 @@
+//! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they were lost.
+//!
+//! ```text
+//! way      how an agent is reached: TLS, or the user's own OpenSSH (ssh)
+//! guest    one host: its agent, its reservation, its clock (clock), kept by a task of its own
+//! party    all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
+//! notes    a run on them: what they were like before and after
+//! roll     every host of an inventory greeted at once, for `btu hosts check`
+//! ```
+
+mod clock;
+mod guest;
+mod notes;
+mod party;
+mod roll;
+mod ssh;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod way;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use btu_suite::network::Reached;
+
+pub use party::Party;
+pub use roll::roll_call;
+pub use survey::Survey;
+pub use way::Keys;
+
+pub(super) use guest::{Guest, Purpose, Return};
+pub(super) use notes::{Notes, measured};
+pub(super) use party::runtime;
+
+/// A host to be reached.
+#[derive(Debug, Clone)]
+pub struct HostCall {
+    /// What the user calls it; over TLS also the name in its certificate.
+    pub name: String,
+    /// The way to it.
+    pub reached: Reached,
+}
+
+/// What reaching hosts takes.
+#[derive(Debug)]
+pub struct Access {
+    /// What proves to agents who asks.
+    pub keys: Keys,
+    /// The user's OpenSSH client.
+    pub ssh_program: PathBuf,
+    /// The program that is copied to hosts without an agent.
+    pub binary: PathBuf,
+    /// Who asks, for the messages that others get; over TLS the certificate's name counts instead.
+    pub controller: String,
+    /// For how long a host that was lost is called again.
+    pub patience: Duration,
+}

@@ -1,0 +1,88 @@
+//! A run on hosts from its reservation to its last note: what the hosts were like before and after, by which clocks.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use btu_store::{Level, Moment, RunLock, Store};
+use btu_suite::network::Station;
+use btu_suite::record::HostClock;
+use serde_json::{Value, json};
+
+use super::super::alarm::Alarm;
+use super::super::error::CoordinatorError;
+use super::super::stage::Stage;
+use super::super::{Observer, Phase, Settings, session};
+use crate::environment::{Environment, differences};
+
+/// Where a run's notes go.
+pub(in super::super) struct Notes<'a> {
+    pub(in super::super) store: &'a Store,
+    pub(in super::super) lock: &'a RunLock,
+    pub(in super::super) wall_clock: fn() -> String,
+}
+
+/// What the hosts were like at one moment.
+type Looks = BTreeMap<Station, (String, Environment)>;
+
+/// Measures a run on reserved hosts.
+pub(in super::super) async fn measured(
+    stage: &mut Stage,
+    alarm: &mut Alarm<'_>,
+    notes: &Notes<'_>,
+    settings: &Settings,
+    began: Instant,
+    observer: &mut dyn Observer,
+) -> Result<(), CoordinatorError> {
+    observer.phase(Phase::Reserve);
+    alarm.guard(stage.reserve(&notes.lock.run().to_string())).await?;
+    let before = alarm.guard(notes.look(stage, Moment::Before)).await?;
+    session::measure(notes.store, notes.lock, settings, stage, alarm, began, observer).await?;
+    match alarm.guard(notes.look(stage, Moment::After)).await {
+        Ok(after) => notes.compare(&before, &after),
+        // The result is there already.
+        Err(error) if error.is_lost() => {
+            notes.warn(&format!("what the hosts were like afterwards is not known: {error}"))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Notes<'_> {
+    /// Stores what the hosts are like, in the order of their roles, each with where its clocks stand.
+    async fn look(&self, stage: &mut Stage, moment: Moment) -> Result<Looks, CoordinatorError> {
+        let described = stage.describe(moment == Moment::After).await?;
+        let clocks = stage.clocks();
+        let mut looks = Looks::new();
+        for (station, host, reply) in described {
+            let mut document: Value =
+                serde_json::from_str(&reply.environment_json).map_err(CoordinatorError::Document)?;
+            let environment = serde_json::from_value(document.clone()).map_err(CoordinatorError::Document)?;
+            if let Some(fields) = document.as_object_mut() {
+                fields.insert("station".to_owned(), json!(station));
+                fields.insert("name".to_owned(), json!(host));
+                fields.insert("clock".to_owned(), clock(clocks.get(&station)));
+            }
+            self.store.save_environment(self.lock, moment, &document)?;
+            looks.insert(station, (host, environment));
+        }
+        Ok(looks)
+    }
+
+    fn compare(&self, before: &Looks, after: &Looks) -> Result<(), CoordinatorError> {
+        for (station, (host, before)) in before {
+            let Some((_, after)) = after.get(station) else { continue };
+            for difference in differences(before, after) {
+                self.warn(&format!("{host}: {difference}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn warn(&self, text: &str) -> Result<(), CoordinatorError> {
+        Ok(self.store.save_event(self.lock, &(self.wall_clock)(), Level::Warning, text)?)
+    }
+}
+
+fn clock(clock: Option<&HostClock>) -> Value {
+    clock.map_or(Value::Null, |clock| json!(clock))
+}

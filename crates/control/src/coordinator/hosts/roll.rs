@@ -1,0 +1,111 @@
+//! Every host of an inventory greeted at once, and how well all of them start together.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use btu_suite::activity::{Activity, Order};
+use btu_suite::network::Station;
+use btu_suite::roll::{Answer, Greeted, Roll};
+use btu_units::Span;
+use futures_util::future::{join_all, try_join_all};
+use serde_json::Value;
+
+use super::super::error::CoordinatorError;
+use super::guest::{Guest, Purpose};
+use super::{Access, HostCall, party};
+
+/// How long a roll call takes, for those who ask meanwhile.
+const ROLL_MS: u64 = 30_000;
+
+/// An activity that does nothing and takes longer is stuck.
+const DEADLINE: Span = Span::from_seconds(5);
+
+/// Greets all hosts at once.
+///
+/// # Errors
+/// Only what is wrong on this side; hosts that do not answer are part of the result.
+pub fn roll_call(calls: &[HostCall], access: &Access) -> Result<Roll, CoordinatorError> {
+    party::runtime()?.block_on(call_all(calls, access))
+}
+
+async fn call_all(calls: &[HostCall], access: &Access) -> Result<Roll, CoordinatorError> {
+    let purpose = Purpose {
+        run: "a roll call".to_owned(),
+        controller: access.controller.clone(),
+        left_ms: Arc::new(AtomicU64::new(ROLL_MS)),
+    };
+    let (mut hosts, guests): (Vec<Greeted>, Vec<Option<Guest>>) =
+        join_all(calls.iter().map(|call| greet(call, access, &purpose))).await.into_iter().unzip();
+    let mut ready: Vec<(usize, Guest)> =
+        guests.into_iter().enumerate().filter_map(|(number, guest)| Some((number, guest?))).collect();
+    let played = play(&ready).await;
+    join_all(ready.iter_mut().map(|(_, guest)| guest.release())).await;
+    let (starts, within) = played?;
+    let first = starts.iter().map(|(_, started)| *started).min().unwrap_or_default();
+    let after_first = |started: i128| u64::try_from(started - first).unwrap_or_default();
+    for (number, started) in &starts {
+        if let Some(answer) = hosts.get_mut(*number).and_then(|host| host.answer.as_mut()) {
+            answer.started_after_ns = Some(after_first(*started));
+        }
+    }
+    let skew = starts.iter().map(|(_, started)| after_first(*started)).max();
+    Ok(Roll { hosts, start_skew_ns: skew.filter(|_| starts.len() > 1), skew_within_ns: within })
+}
+
+/// Calls one host; it is handed over where it could be reserved.
+async fn greet(call: &HostCall, access: &Access, purpose: &Purpose) -> (Greeted, Option<Guest>) {
+    let greeted =
+        |trouble, answer| Greeted { name: call.name.clone(), reached: call.reached.to_string(), trouble, answer };
+    let mut guest = match Guest::call(call, access).await {
+        Ok(guest) => guest,
+        Err(error) => return (greeted(Some(error.to_string()), None), None),
+    };
+    let document = |json: &str| serde_json::from_str(json).unwrap_or(Value::Null);
+    let mut answer = Answer {
+        btu_version: guest.hello.btu_version.clone(),
+        protocol: guest.hello.protocol,
+        activities: guest.hello.activities.clone(),
+        features: guest.hello.features.clone(),
+        busy: None,
+        clock: None,
+        started_after_ns: None,
+        environment: document(&guest.described.environment_json),
+        findings: document(&guest.described.findings_json),
+    };
+    match guest.reserve(purpose).await {
+        Ok(()) => {
+            answer.clock = guest.clock();
+            (greeted(None, Some(answer)), Some(guest))
+        }
+        Err(CoordinatorError::Busy { busy, .. }) => {
+            answer.busy = Some(busy);
+            (greeted(None, Some(answer)), None)
+        }
+        Err(error) => (greeted(Some(error.to_string()), Some(answer)), None),
+    }
+}
+
+/// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how far that is true.
+async fn play(ready: &[(usize, Guest)]) -> Result<(Vec<(usize, i128)>, u64), CoordinatorError> {
+    let order = Order { seed: 0, deadline: DEADLINE, activity: Activity::Null };
+    let links = || ready.iter().map(|(_, guest)| guest.link.clone());
+    let preparing = links().map(|mut link| {
+        let order = &order;
+        async move { link.prepare(1, 0, order).await }
+    });
+    try_join_all(preparing).await?;
+    try_join_all(links().map(|mut link| async move { link.start(1).await })).await?;
+    // The account's station is not looked at: a roll call has no roles.
+    let collecting = links().map(|mut link| async move { link.collect(Station::Test, 1, vec![0], DEADLINE).await });
+    let accounts = try_join_all(collecting).await?;
+    let mut starts = Vec::with_capacity(ready.len());
+    let mut within = 0;
+    for ((number, guest), account) in ready.iter().zip(accounts) {
+        let report = account.results.into_iter().find_map(|(_, result)| result.ok());
+        if let Some((report, clock)) = report.zip(guest.clock()) {
+            starts.push((*number, i128::from(report.started.nanoseconds()) - i128::from(clock.offset_ns)));
+            within = within.max(clock.round_trip_ns);
+        }
+    }
+    Ok((starts, within))
+}

@@ -1,0 +1,314 @@
+//! A host without an agent: this program is copied there by the user's own OpenSSH, and speaks over that connection.
+//!
+//! One connection does it all. A small shell script takes the program from the connection, checks it, runs it with the
+//! rest of the connection as its input and output, and removes it when it has ended. The agent ends with its input, so
+//! nothing stays behind however this side ends; what a host's own crash leaves is swept by the next start there.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+use super::super::error::CoordinatorError;
+
+/// From the call to the agent's first word, the copying included.
+const START_LIMIT: Duration = Duration::from_mins(2);
+
+/// What the script says before the agent's first octet; login shells may have said all kinds of things before.
+const READY: &str = "btu-agent-is-ready";
+const FAILED: &str = "btu-agent-failed: ";
+
+/// Lines of greetings and the like that are skipped, and how long one may be.
+const MOST_LINES: usize = 1000;
+const LONGEST_LINE: u64 = 4096;
+
+/// How much of what ssh complains about is kept.
+const COMPLAINTS: usize = 4096;
+
+/// The program is sent in blocks of this, which `dd` takes exactly.
+const BLOCK: usize = 65536;
+
+/// What a call by ssh needs.
+#[derive(Debug, Clone)]
+pub(super) struct SshCall {
+    pub(super) host: String,
+    pub(super) destination: String,
+    pub(super) program: PathBuf,
+    pub(super) binary: PathBuf,
+}
+
+impl SshCall {
+    fn lost(&self, message: impl Into<String>) -> CoordinatorError {
+        let message = format!("ssh {}: {}", self.destination, message.into());
+        CoordinatorError::OutOfReach { host: self.host.clone(), message }
+    }
+
+    fn refused(&self, message: impl Into<String>) -> CoordinatorError {
+        let message = format!("ssh {}: {}", self.destination, message.into());
+        CoordinatorError::Host { host: self.host.clone(), message }
+    }
+}
+
+/// Starts an agent over there.
+pub(super) async fn start(call: &SshCall) -> Result<SshPipe, CoordinatorError> {
+    let binary = std::fs::read(&call.binary).map_err(|error| {
+        call.refused(format!("reading the program that is to be copied, {}: {error}", call.binary.display()))
+    })?;
+    let mut pipe = SshPipe::open(call, &script(&binary))?;
+    match timeout(START_LIMIT, pipe.begin(&binary)).await {
+        Ok(Ok(())) => Ok(pipe),
+        Ok(Err(Trouble::Said(message))) => Err(call.refused(message)),
+        Ok(Err(Trouble::Broken(error))) => Err(call.lost(pipe.last_words(&error).await)),
+        Err(_) => Err(call.lost(format!("no agent after {} s", START_LIMIT.as_secs()))),
+    }
+}
+
+/// Why there is no agent.
+enum Trouble {
+    /// The script said so.
+    Said(String),
+    /// The connection broke.
+    Broken(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// The script that the host's shell runs. It has no single quotation mark, so that any login shell can pass it on.
+fn script(binary: &[u8]) -> String {
+    let digest = digest(binary);
+    let version = env!("CARGO_PKG_VERSION");
+    let short = &digest[..16];
+    [
+        "umask 077".to_owned(),
+        format!("fail() {{ echo \"{FAILED}$1\"; exit 1; }}"),
+        "c=\"${XDG_CACHE_HOME:-$HOME/.cache}/btu\"".to_owned(),
+        "mkdir -p \"$c\" || fail \"making $c: is there a home directory with room?\"".to_owned(),
+        // What a crash left: the directory is named for the shell that made it.
+        "for old in \"$c\"/*-pid*; do p=\"${old##*-pid}\"; kill -0 \"$p\" 2>/dev/null || rm -rf \"$old\"; done".to_owned(),
+        format!("d=\"$c/{version}-{short}-pid$$\""),
+        "mkdir \"$d\" || fail \"making $d\"".to_owned(),
+        "trap \"rm -rf \\\"$d\\\"\" EXIT".to_owned(),
+        "trap : HUP INT TERM PIPE".to_owned(),
+        format!("{{ {}; }} >\"$d/btu\" 2>\"$d/said\" || fail \"copying to $d: $(tail -n 1 \"$d/said\")\"", taking(binary.len())),
+        format!(
+            "s=\"$(sha256sum <\"$d/btu\" | cut -c 1-64)\"; test \"$s\" = {digest} || fail \"the copy in $d is damaged\""
+        ),
+        "chmod 700 \"$d/btu\"".to_owned(),
+        "\"$d/btu\" --version >\"$d/said\" 2>&1 || fail \"$(uname -s) on $(uname -m) cannot run it: $(tail -n 1 \"$d/said\")\""
+            .to_owned(),
+        format!("echo {READY}"),
+        "\"$d/btu\" agent --stdio".to_owned(),
+    ]
+    .join("; ")
+}
+
+/// Takes exactly so many octets and leaves what comes after them.
+fn taking(octets: usize) -> String {
+    let parts = [(BLOCK, octets / BLOCK), (octets % BLOCK, 1)];
+    let parts = parts.iter().filter(|(size, count)| size * count > 0);
+    parts.map(|(size, count)| format!("dd bs={size} count={count} iflag=fullblock")).collect::<Vec<_>>().join(" && ")
+}
+
+fn digest(binary: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, binary);
+    digest.as_ref().iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").ok();
+        text
+    })
+}
+
+/// An ssh connection with an agent at its end. Dropping it ends both.
+pub(super) struct SshPipe {
+    words: BufReader<ChildStdout>,
+    orders: ChildStdin,
+    complaints: Arc<Mutex<Vec<u8>>>,
+    child: Child,
+}
+
+impl SshPipe {
+    fn open(call: &SshCall, script: &str) -> Result<Self, CoordinatorError> {
+        let mut child = command(&call.program, &call.destination, script).spawn().map_err(|error| {
+            call.refused(format!(
+                "starting {}: {error}; is OpenSSH installed? See --ssh-program",
+                call.program.display()
+            ))
+        })?;
+        let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
+        let ((orders, words), complaints) = pipes.ok_or_else(|| call.refused("its pipes are missing"))?;
+        Ok(Self { words: BufReader::new(words), orders, complaints: listen(complaints), child })
+    }
+
+    /// Sends the program and waits for the agent.
+    async fn begin(&mut self, binary: &[u8]) -> Result<(), Trouble> {
+        let Self { words, orders, .. } = self;
+        // A script that has failed does not read on: what it says counts, not that it hung up.
+        let send = async {
+            let sent = orders.write_all(binary).await;
+            sent.and(orders.flush().await)
+        };
+        let (_, heard) = tokio::join!(send, hear(words));
+        heard
+    }
+
+    async fn last_words(&mut self, error: &io::Error) -> String {
+        // What ssh says about it comes before its end.
+        timeout(Duration::from_secs(2), self.child.wait()).await.ok();
+        let said = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = String::from_utf8_lossy(&said);
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        match lines.last() {
+            Some(last) => format!("{last}; does `ssh -o BatchMode=yes` work there without a question?"),
+            None => error.to_string(),
+        }
+    }
+}
+
+/// The user's own configuration decides everything but what would ask, forward or hang.
+fn command(program: &Path, destination: &str, script: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ClearAllForwardings=yes"]);
+    command.args(["-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=4", "-o", "ForwardAgent=no", "--"]);
+    command.arg(destination).arg(format!("exec sh -c '{script}'"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C is for us: the host is given back in order.
+    command.process_group(0).kill_on_drop(true);
+    command
+}
+
+/// Waits for the agent among whatever else is said.
+async fn hear(words: &mut BufReader<ChildStdout>) -> Result<(), Trouble> {
+    for _ in 0..MOST_LINES {
+        let mut line = Vec::new();
+        let read = (&mut *words).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
+        if read == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        let line = String::from_utf8_lossy(&line);
+        if line.trim_end() == READY {
+            return Ok(());
+        }
+        if let Some(why) = line.trim_end().strip_prefix(FAILED) {
+            return Err(Trouble::Said(remedy(why)));
+        }
+    }
+    Err(Trouble::Said("it says a lot, but no agent starts".to_owned()))
+}
+
+/// What can be done about a program that cannot run there.
+fn remedy(why: &str) -> String {
+    let shown: String = why.chars().filter(|c| !c.is_control()).take(300).collect();
+    if shown.contains("cannot run it") {
+        format!(
+            "{shown}; give it one that can with --ssh-binary FILE: `scripts/static` makes one for every Linux on x86-64"
+        )
+    } else {
+        shown
+    }
+}
+
+/// Keeps the end of what ssh complains about.
+fn listen(mut complaints: ChildStderr) -> Arc<Mutex<Vec<u8>>> {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let to = Arc::clone(&kept);
+    tokio::spawn(async move {
+        let mut buffer = [0; 1024];
+        while let Ok(read @ 1..) = complaints.read(&mut buffer).await {
+            let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
+            to.extend_from_slice(&buffer[..read]);
+            let excess = to.len().saturating_sub(COMPLAINTS);
+            to.drain(..excess);
+        }
+    });
+    kept
+}
+
+impl AsyncRead for SshPipe {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.words).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for SshPipe {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.orders).poll_write(context, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.orders).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.orders).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_can_be_passed_on_by_any_shell() {
+        let script = script(&vec![7; BLOCK * 2 + 5]);
+        assert!(!script.contains(['\'', '!', '\n']), "{script}");
+        assert!(script.contains("count=2 ") && script.contains("bs=5 "), "{script}");
+    }
+
+    #[test]
+    fn a_digest_is_that_of_sha256sum() {
+        // FIPS 180-2, appendix B.1.
+        assert_eq!(digest(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    /// The host's side of it, played by this machine's shell; the program is a script that says what it reads.
+    #[tokio::test]
+    async fn the_script_runs_what_it_was_sent_and_tidies_up() {
+        let home = tempfile::tempdir().unwrap();
+        let program = home.path().join("program");
+        std::fs::write(&program, "#!/bin/sh\n[ \"$1\" = --version ] || cat\n").unwrap();
+        let ssh = home.path().join("ssh");
+        std::fs::write(&ssh, "#!/bin/sh\necho welcome\nfor last in \"$@\"; do :; done\nexec sh -c \"$last\"\n")
+            .unwrap();
+        let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
+        std::fs::set_permissions(&ssh, mode).unwrap();
+        let call = SshCall { host: "a".to_owned(), destination: "a".to_owned(), program: ssh, binary: program };
+        // The test's own home must not be touched; an environment cannot be set in a process with threads.
+        let mut pipe = start_with_home(&call, home.path()).await;
+        pipe.write_all(b"ping").await.unwrap();
+        let mut answer = [0; 4];
+        pipe.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"ping");
+        let cache = home.path().join("btu");
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
+        let SshPipe { orders, mut child, .. } = pipe;
+        drop(orders);
+        child.wait().await.unwrap();
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0, "nothing stays");
+    }
+
+    async fn start_with_home(call: &SshCall, home: &Path) -> SshPipe {
+        let binary = std::fs::read(&call.binary).unwrap();
+        let mut command = command(&call.program, &call.destination, &script(&binary));
+        let mut child = command.env("XDG_CACHE_HOME", home).spawn().unwrap();
+        let (orders, words) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let complaints = listen(child.stderr.take().unwrap());
+        let mut pipe = SshPipe { words: BufReader::new(words), orders, complaints, child };
+        match pipe.begin(&binary).await {
+            Ok(()) => pipe,
+            Err(Trouble::Said(said)) => panic!("{said}"),
+            Err(Trouble::Broken(error)) => panic!("{}", pipe.last_words(&error).await),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What can be measured on hosts: who reaches whom, how fast, and whether the black boxes can impair.
+
+use std::time::Duration;
+
+use btu_suite::activity::{Activity, Order, Request, Respond, Transport};
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::network::{Impairment, Station};
+use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan};
+use btu_suite::script::{Amount, FtpSource, Role, Script, Setting, Step, script};
+use btu_units::{BitRate, Bytes, Span};
+use tokio::time::timeout;
+
+use super::super::cell::balance;
+use super::super::error::CoordinatorError;
+use super::super::secret;
+use super::super::stage::Stage;
+
+/// Connecting over the measured network, and a few requests: longer than any network that is worth measuring takes.
+const REACH_LIMIT: Duration = Duration::from_secs(10);
+const REACH_PROBE: Span = Span::from_milliseconds(50);
+
+/// How long the path's rate is looked at.
+const RATE_PROBE: Span = Span::from_milliseconds(400);
+
+/// An activity of the survey that takes longer is stuck.
+const DEADLINE: Span = Span::from_seconds(10);
+
+/// The UDP row offers nine tenths of what TCP gets, and no more than this, as on this machine's own network.
+const MOST_OFFERED_BITS_PER_SECOND: f64 = 500e6;
+
+/// Both, to see whether either can be done.
+const BOTH: Impairment = Impairment { delay: Impairment::DL.delay, loss: Impairment::DR.loss };
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Survey {
+    /// Why components with impaired packets cannot be measured, a sentence for each black box; empty when they can.
+    pub unimpaired: Vec<String>,
+    /// What the UDP row should offer.
+    pub udp_offered: BitRate,
+}
+
+pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, CoordinatorError> {
+    let setting = Setting {
+        seed: plan.seed,
+        token: secret::token()?,
+        amount: Amount::Pilot(RATE_PROBE),
+        deadline: DEADLINE,
+        scratch: "/".into(),
+        disk_source: None,
+        ftp: FtpSource::Embedded { password: secret::password()? },
+    };
+    for station in [Station::Active, Station::Passive] {
+        reach(stage, station, &setting).await?;
+    }
+    let udp_offered = offered(stage, plan, &setting).await?;
+    let wanted = plan.components.iter().any(|component| !component.impairment().is_none());
+    let unimpaired = if wanted { stage.try_impairment(BOTH, plan.seed).await? } else { Vec::new() };
+    Ok(Survey { unimpaired, udp_offered })
+}
+
+/// Has the test host talk to a black box over the measured network.
+async fn reach(stage: &mut Stage, station: Station, setting: &Setting) -> Result<(), CoordinatorError> {
+    let script = asking(station, setting);
+    let played = timeout(REACH_LIMIT, stage.play(&script)).await;
+    let message = match played {
+        Ok(Ok(scene)) => match scene.reports.into_iter().find_map(|placed| placed.result.err()) {
+            None => return Ok(()),
+            Some(failure) => format!("{failure:?}"),
+        },
+        Ok(Err(CoordinatorError::Prepare { message, .. })) => message,
+        Ok(Err(error)) => return Err(error),
+        Err(_) => {
+            stage.abandon().await?;
+            format!("nothing came through within {} s", REACH_LIMIT.as_secs())
+        }
+    };
+    Err(stage.unreachable(station, message))
+}
+
+fn asking(station: Station, setting: &Setting) -> Script {
+    let (token, message) = (setting.token, INTERACTIVE_MESSAGE);
+    let unset = std::net::Ipv4Addr::UNSPECIFIED.into();
+    let respond = Activity::Respond(Respond { on: unset, transport: Transport::Tcp, token, message });
+    let to = std::net::SocketAddr::new(unset, 0);
+    let request = Activity::Request(Request { to, transport: Transport::Tcp, token, message, duration: REACH_PROBE });
+    let order = |activity| Order { seed: setting.seed, deadline: setting.deadline, activity };
+    let steps = vec![
+        Step { station, role: Role::Network, peer: None, order: order(respond) },
+        Step { station: Station::Test, role: Role::Network, peer: Some(0), order: order(request) },
+    ];
+    Script { impairment: Impairment::NONE, steps }
+}
+
+/// What datagrams may be offered so that the path can carry them.
+async fn offered(stage: &mut Stage, plan: &Plan, setting: &Setting) -> Result<BitRate, CoordinatorError> {
+    let row = Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
+    let script = script(plan, &row, setting);
+    let scene = stage.play(&script).await?;
+    let balance = balance(&row, &script, &scene);
+    let network = balance.network.ok_or_else(|| {
+        let why = balance.faults.first().cloned().unwrap_or_else(|| "nothing came through".to_owned());
+        stage.unreachable(Station::Active, why)
+    })?;
+    let offered = (network.goodput_bits_per_second * 0.9).min(MOST_OFFERED_BITS_PER_SECOND);
+    Ok(BitRate::from_bits_per_second((offered as u64).max(1)))
+}

@@ -1,0 +1,159 @@
+//! Peers that are not what they should be: each is an error that names the host and says what to do.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+
+use futures_util::stream;
+use rustls::ServerConfig;
+use tempfile::TempDir;
+use tokio_rustls::TlsAcceptor;
+use tonic::service::Routes;
+use tonic::transport::Server;
+
+use super::*;
+use crate::coordinator::error::CoordinatorError;
+use crate::trust::{Authority, Identity, Role, server_config};
+
+/// An authority of one test's own.
+struct House {
+    directory: TempDir,
+    authority: Authority,
+}
+
+impl House {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let authority = Authority::create(&directory.path().join("keys")).unwrap();
+        Self { directory, authority }
+    }
+
+    fn identity(&mut self, name: &str, role: Role) -> Identity {
+        let path = self.directory.path().join(format!("{name}.pem"));
+        self.authority.issue(name, role, 1, &path).unwrap()
+    }
+
+    fn access(&mut self) -> Access {
+        let identity = Some(self.identity("me", Role::Controller));
+        Access {
+            keys: Keys { identity, ..Keys::default() },
+            ssh_program: "ssh".into(),
+            binary: "/nowhere".into(),
+            controller: "a test".to_owned(),
+            patience: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Calls what listens at `address` by the name of alpha.
+fn call(address: SocketAddr, access: &Access) -> CoordinatorError {
+    let call = HostCall { name: "alpha".to_owned(), reached: Reached::Tls { address: address.to_string() } };
+    runtime().unwrap().block_on(async { Guest::call(&call, access).await.map(drop) }).unwrap_err()
+}
+
+/// A listener on a thread of its own, for one guest.
+fn listen(serve: impl FnOnce(std::net::TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || serve(listener.accept().unwrap().0));
+    address
+}
+
+/// One TLS connection served by a gRPC server that knows no agent's service: what an agent of protocol 1 does.
+fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
+    listen(move |stream| {
+        runtime().unwrap().block_on(async {
+            stream.set_nonblocking(true).unwrap();
+            let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+            let Ok(mut stream) = TlsAcceptor::from(config).accept(stream).await else { return };
+            let (mut outside, inside) = tokio::io::duplex(65536);
+            let incoming = stream::once(async { Ok::<_, std::io::Error>(inside) });
+            let served = Server::builder().add_routes(Routes::default()).serve_with_incoming(incoming);
+            let carried = tokio::io::copy_bidirectional(&mut stream, &mut outside);
+            tokio::join!(served, carried).0.ok();
+        });
+    })
+}
+
+#[test]
+fn nobody_there() {
+    let mut house = House::new();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = call(address, &house.access());
+    assert!(error.may_pass(), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("host alpha cannot be reached") && text.contains("does `btu agent` run there"), "{text}");
+}
+
+#[test]
+fn somebody_who_sends_garbage() {
+    let mut house = House::new();
+    let address = listen(|mut stream| {
+        stream.write_all(b"SSH-2.0-OpenSSH_9.2p1\r\n").unwrap();
+        assert!(stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0), "it was greeted");
+    });
+    let error = call(address, &house.access());
+    assert!(matches!(error, CoordinatorError::NotTrusted { .. }), "{error:?}");
+    assert!(error.to_string().contains("alpha"), "{error}");
+}
+
+#[test]
+fn somebody_who_says_nothing() {
+    let mut house = House::new();
+    let address = listen(|mut stream| {
+        // Until the caller has had enough.
+        while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
+    });
+    let error = call(address, &house.access());
+    assert!(error.may_pass() && error.to_string().contains("no answer within"), "{error:?}");
+}
+
+#[test]
+fn an_agent_of_another_authority() {
+    let (mut house, mut foreign) = (House::new(), House::new());
+    let config = server_config(&foreign.identity("alpha", Role::Agent), None).unwrap();
+    let error = call(serve_old_agent(config), &house.access());
+    assert!(matches!(error, CoordinatorError::NotTrusted { .. }) && !error.may_pass(), "{error:?}");
+    assert!(error.to_string().contains("alpha"), "{error}");
+}
+
+#[test]
+fn an_agent_that_is_somebody_else() {
+    let mut house = House::new();
+    let config = server_config(&house.identity("beta", Role::Agent), None).unwrap();
+    let error = call(serve_old_agent(config), &house.access());
+    assert!(matches!(error, CoordinatorError::NotTrusted { .. }), "{error:?}");
+}
+
+#[test]
+fn an_agent_of_another_version() {
+    let mut house = House::new();
+    let config = server_config(&house.identity("alpha", Role::Agent), None).unwrap();
+    let error = call(serve_old_agent(config), &house.access());
+    assert!(matches!(error, CoordinatorError::Version { .. }), "{error:?}");
+    assert!(error.to_string().contains("use the same btu on both"), "{error}");
+}
+
+#[test]
+fn no_identity_and_no_code() {
+    let mut house = House::new();
+    let access = Access { keys: Keys::default(), ..house.access() };
+    let error = call("127.0.0.1:9".parse().unwrap(), &access).to_string();
+    assert!(error.contains("--identity FILE"), "{error}");
+    let reached = Reached::Pairing { address: "127.0.0.1:9".to_owned() };
+    let call = HostCall { name: "alpha".to_owned(), reached };
+    let error = runtime().unwrap().block_on(async { Guest::call(&call, &access).await.map(drop) }).unwrap_err();
+    assert!(error.to_string().contains("--pair alpha=CODE"), "{error}");
+}
+
+#[test]
+fn no_ssh_here() {
+    let mut house = House::new();
+    let binary = house.directory.path().join("btu");
+    std::fs::write(&binary, "#!/bin/sh\n").unwrap();
+    let access = Access { ssh_program: "/nowhere/ssh".into(), binary, ..house.access() };
+    let call = HostCall { name: "alpha".to_owned(), reached: Reached::Ssh { destination: "alpha".to_owned() } };
+    let error = runtime().unwrap().block_on(async { Guest::call(&call, &access).await.map(drop) }).unwrap_err();
+    assert!(!error.may_pass() && error.to_string().contains("is OpenSSH installed"), "{error:?}");
+}

@@ -1,0 +1,119 @@
+//! What was seen of one script: accounts in its order, and when the activities ran.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use btu_suite::network::Station;
+use btu_suite::record::{Failure, HostClock, MachineCpu, PlacedReport, Report, StationCpu, WireAccount};
+use btu_suite::script::{Role, Script};
+
+use super::super::client::StationAccount;
+
+/// What was seen of one script.
+pub(in super::super) struct Scene {
+    /// One account per step, in the script's order.
+    pub(in super::super) reports: Vec<PlacedReport>,
+    pub(in super::super) stations: Vec<StationCpu>,
+    pub(in super::super) machine: MachineCpu,
+    pub(in super::super) wire: WireAccount,
+    pub(in super::super) start_skew_ns: u64,
+    pub(in super::super) overhead_ns: u64,
+}
+
+/// What a scene is made of beside the accounts.
+pub(super) struct Surroundings {
+    pub(super) machine: MachineCpu,
+    pub(super) wire: WireAccount,
+    /// Where hosts' clocks stand; all stations of a local testbed share one.
+    pub(super) clocks: BTreeMap<Station, HostClock>,
+    pub(super) began: Instant,
+}
+
+impl Scene {
+    pub(super) fn of(script: &Script, accounts: Vec<StationAccount>, surroundings: Surroundings) -> Self {
+        let Surroundings { machine, wire, clocks, began } = surroundings;
+        let stations = accounts.iter().map(|account| account.cpu).collect();
+        let mut results: BTreeMap<usize, Result<Report, Failure>> =
+            accounts.into_iter().flat_map(|account| account.results).collect();
+        let missing = || Err(Failure::Died { status: "its agent has no account of it".to_owned() });
+        let placed = script.steps.iter().enumerate().map(|(index, step)| PlacedReport {
+            station: step.station,
+            activity: step.order.activity.kind().to_owned(),
+            result: results.remove(&index).unwrap_or_else(missing),
+        });
+        let reports: Vec<PlacedReport> = placed.collect();
+        let (start_skew_ns, performed_ns) = times(script, &reports, &clocks);
+        let overhead_ns = (began.elapsed().as_nanos() as u64).saturating_sub(performed_ns);
+        Self { reports, stations, machine, wire, start_skew_ns, overhead_ns }
+    }
+}
+
+/// Between the first and the last start, and between the first start and the last finish, in ns, over the activities
+/// that count, by the controller's clock.
+fn times(script: &Script, reports: &[PlacedReport], clocks: &BTreeMap<Station, HostClock>) -> (u64, u64) {
+    let counted = script.steps.iter().zip(reports).filter(|(step, _)| step.role != Role::Support);
+    let ours = |station, time: btu_units::Time| {
+        let offset = clocks.get(&station).map_or(0, |clock| clock.offset_ns);
+        i128::from(time.nanoseconds()) - i128::from(offset)
+    };
+    let accounts: Vec<(i128, i128)> = counted
+        .filter_map(|(step, placed)| {
+            let report = placed.result.as_ref().ok()?;
+            Some((ours(step.station, report.started), ours(step.station, report.finished)))
+        })
+        .collect();
+    let first = accounts.iter().map(|(started, _)| *started).min().unwrap_or_default();
+    let last_start = accounts.iter().map(|(started, _)| *started).max().unwrap_or_default();
+    let last = accounts.iter().map(|(_, finished)| *finished).max().unwrap_or_default();
+    let since_first = |time: i128| u64::try_from(time - first).unwrap_or_default();
+    (since_first(last_start), since_first(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::record::{CpuTime, Outcome};
+    use btu_suite::script::{Amount, FtpSource, Setting, null_script};
+    use btu_units::{Span, Time};
+
+    use super::*;
+
+    fn setting() -> Setting {
+        Setting {
+            seed: 1,
+            token: [0; 16],
+            amount: Amount::Pilot(Span::from_seconds(1)),
+            deadline: Span::from_seconds(1),
+            scratch: "/".into(),
+            disk_source: None,
+            ftp: FtpSource::Embedded { password: String::new() },
+        }
+    }
+
+    #[test]
+    fn starts_are_compared_by_one_clock() {
+        let script = null_script(&setting());
+        let report = |station, started, finished| PlacedReport {
+            station,
+            activity: "null".to_owned(),
+            result: Ok(Report {
+                started: Time::from_nanoseconds(started),
+                finished: Time::from_nanoseconds(finished),
+                cpu: CpuTime::default(),
+                outcome: Outcome::Null,
+            }),
+        };
+        let reports = [
+            report(Station::Test, 1_000, 2_000),
+            report(Station::Active, 501_100, 502_500),
+            report(Station::Passive, 300, 900),
+        ];
+        let clock = |offset_ns| HostClock { offset_ns, round_trip_ns: 10, at_ns: 0, wall_offset_ns: 0 };
+        let clocks = BTreeMap::from([
+            (Station::Test, clock(0)),
+            (Station::Active, clock(500_000)),
+            (Station::Passive, clock(-750)),
+        ]);
+        assert_eq!(times(&script, &reports, &clocks), (100, 1_500));
+        assert_eq!(times(&script, &reports, &BTreeMap::new()).0, 500_800);
+    }
+}

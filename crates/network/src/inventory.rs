@@ -1,0 +1,236 @@
+//! The inventory: which hosts there are, how their agents are reached, and where they listen when they are measured.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// The port of agents unless somebody says otherwise.
+pub const AGENT_PORT: u16 = 7417;
+
+/// The hosts of an inventory file, in its order, or of a command line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inventory {
+    /// The hosts; their names differ.
+    pub hosts: Vec<Host>,
+}
+
+/// A host that can be measured with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// What it is called: a label as host names have them.
+    pub name: String,
+    /// What it does in `btu rate`; nothing where it has no part.
+    pub role: Option<HostRole>,
+    /// The way to its agent.
+    pub control: Control,
+    /// Where its activities listen; the address of its agent where there is none.
+    pub measured: Option<IpAddr>,
+}
+
+/// What a host does in `btu rate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HostRole {
+    /// The machine under test.
+    Test,
+    /// The first black box.
+    Active,
+    /// The second black box.
+    Passive,
+}
+
+impl HostRole {
+    /// All, in the order of the stations.
+    pub const ALL: [Self; 3] = [Self::Test, Self::Active, Self::Passive];
+
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Active => "active",
+            Self::Passive => "passive",
+        }
+    }
+}
+
+/// The way to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Control {
+    /// Over TLS, at this address.
+    Agent(AgentAddress),
+    /// Over the user's own OpenSSH, which is given this.
+    Ssh(SshDestination),
+}
+
+/// Why an address is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HostAddressError {
+    /// Its parts are not where they belong.
+    #[error("`{0}` is no address: write host:port, 192.0.2.10, or [2001:db8::10]:7417")]
+    Address(String),
+    /// OpenSSH would take it for an option, or for several words.
+    #[error("`{0}` is nothing that ssh could go to: write user@host, or a name of your ~/.ssh/config")]
+    Destination(String),
+    /// A host on the command line.
+    #[error("`{0}` is no host: write NAME, NAME=CONTROL, or NAME=CONTROL@MEASURED with addresses")]
+    Host(String),
+}
+
+/// Where an agent listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentAddress {
+    /// Its host's name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+impl FromStr for AgentAddress {
+    type Err = HostAddressError;
+
+    fn from_str(text: &str) -> Result<Self, HostAddressError> {
+        let wrong = || HostAddressError::Address(text.to_owned());
+        if let Ok(address) = text.parse::<IpAddr>() {
+            return Ok(Self { host: address.to_string(), port: AGENT_PORT });
+        }
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?),
+            None => (text, AGENT_PORT),
+        };
+        let host = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(inner) => inner.parse::<std::net::Ipv6Addr>().map_err(|_| wrong())?.to_string(),
+            None => host.to_owned(),
+        };
+        let is_bare = host.parse::<std::net::Ipv6Addr>().is_ok() || is_host_name(&host);
+        if is_bare { Ok(Self { host, port }) } else { Err(wrong()) }
+    }
+}
+
+impl fmt::Display for AgentAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// Labels with dots between them (RFC 1123, section 2.1); `_` occurs in names of hosts that nobody else sees.
+fn is_host_name(text: &str) -> bool {
+    let label = |label: &str| {
+        let inner = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        (1..=63).contains(&label.len()) && !label.starts_with('-') && label.chars().all(inner)
+    };
+    text.len() <= 253 && text.trim_end_matches('.').split('.').all(label)
+}
+
+/// What OpenSSH is told to go to: `user@host`, or a name of its configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SshDestination(String);
+
+impl SshDestination {
+    /// As `ssh` takes it; never an option.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SshDestination {
+    type Err = HostAddressError;
+
+    fn from_str(text: &str) -> Result<Self, HostAddressError> {
+        // A word that begins with a hyphen would be an option, and some options run commands.
+        let is_one_word = !text.is_empty() && text.len() <= 255 && text.chars().all(|c| c.is_ascii_graphic());
+        let is_safe = !text.starts_with('-') && !text.contains(['\'', '"', '\\', '`', '$', ';', '|', '&', '<', '>']);
+        if is_one_word && is_safe {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(HostAddressError::Destination(text.to_owned()))
+        }
+    }
+}
+
+impl fmt::Display for SshDestination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A host as a command line has it: `NAME`, `NAME=CONTROL` or `NAME=CONTROL@MEASURED`. A name alone is its own address.
+impl FromStr for Host {
+    type Err = HostAddressError;
+
+    fn from_str(text: &str) -> Result<Self, HostAddressError> {
+        let wrong = || HostAddressError::Host(text.to_owned());
+        let (name, rest) = text.split_once('=').unwrap_or((text, ""));
+        if !is_host_name(name) || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !rest.is_empty() {
+            return Err(wrong());
+        }
+        let (control, measured) = match rest.rsplit_once('@') {
+            Some((control, measured)) => (control, Some(measured.parse().map_err(|_| wrong())?)),
+            None => (rest, None),
+        };
+        let control = if control.is_empty() { name } else { control };
+        Ok(Self { name: name.to_owned(), role: None, control: Control::Agent(control.parse()?), measured })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        for (text, shown) in [
+            ("192.0.2.10", "192.0.2.10:7417"),
+            ("192.0.2.10:99", "192.0.2.10:99"),
+            ("alpha.example.org", "alpha.example.org:7417"),
+            ("2001:db8::1", "[2001:db8::1]:7417"),
+            ("[2001:DB8::1]:80", "[2001:db8::1]:80"),
+        ] {
+            assert_eq!(text.parse::<AgentAddress>().unwrap().to_string(), shown);
+        }
+        for text in ["", ":80", "a b", "a:b", "a:0", "a:70000", "[x]:1", "-a", "a..b", "a:1:2"] {
+            assert!(text.parse::<AgentAddress>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_on_the_command_line() {
+        let host: Host = "alpha=192.0.2.10:99@198.51.100.10".parse().unwrap();
+        let address = AgentAddress { host: "192.0.2.10".to_owned(), port: 99 };
+        assert_eq!((host.name.as_str(), host.control), ("alpha", Control::Agent(address)));
+        assert_eq!(host.measured, Some(IpAddr::from([198, 51, 100, 10])));
+        let plain: Host = "alpha".parse().unwrap();
+        assert_eq!(plain.control, Control::Agent("alpha:7417".parse().unwrap()));
+        assert_eq!(plain.measured, None);
+        for text in ["", "=x", "a=b@c", "a b", "a=@", "-x"] {
+            assert!(text.parse::<Host>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_ssh_is_given_can_be_an_option_or_a_command() {
+        assert_eq!("me@alpha".parse::<SshDestination>().unwrap().as_str(), "me@alpha");
+        for text in ["", "-oProxyCommand=x", "a b", "a;b", "$(a)", "a\n", "ä"] {
+            assert!(text.parse::<SshDestination>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_read_is_read_again(text in "\\PC{0,40}") {
+            if let Ok(address) = text.parse::<AgentAddress>() {
+                prop_assert_eq!(address.to_string().parse::<AgentAddress>().unwrap(), address);
+            }
+            let _ = text.parse::<Host>();
+            if let Ok(destination) = text.parse::<SshDestination>() {
+                prop_assert!(!destination.as_str().starts_with('-'));
+            }
+        }
+    }
+}

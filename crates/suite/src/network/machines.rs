@@ -1,0 +1,128 @@
+//! Real hosts in the place of emulated stations.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Station;
+
+/// Three real hosts, one for each station.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machines {
+    /// In the order of [`Station::ALL`].
+    pub hosts: Vec<Machine>,
+}
+
+/// A real host in the role of a station.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The role it plays.
+    pub station: Station,
+    /// What the user calls it.
+    pub name: String,
+    /// The way to its agent. Nothing of it is measured.
+    pub reached: Reached,
+    /// Its address on the measured network, where its activities listen.
+    pub measured: IpAddr,
+}
+
+/// How an agent is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum Reached {
+    /// By mutual TLS with issued certificates.
+    Tls {
+        /// `host:port`.
+        address: String,
+    },
+    /// By mutual TLS with certificates made from a one-time code.
+    Pairing {
+        /// `host:port`.
+        address: String,
+    },
+    /// By the user's own OpenSSH.
+    Ssh {
+        /// As `ssh` takes it.
+        destination: String,
+    },
+}
+
+impl Machines {
+    /// The host that plays this role.
+    pub fn of(&self, station: Station) -> Option<&Machine> {
+        self.hosts.iter().find(|host| host.station == station)
+    }
+}
+
+/// The hosts' names in the order of their roles.
+impl fmt::Display for Machines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
+        write!(f, "hosts {}", names.join(", "))
+    }
+}
+
+/// The host with both its addresses, as reports have it.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}, measured at {}, controlled by {}", self.station, self.name, self.measured, self.reached)
+    }
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tls { address } => write!(f, "TLS to {address}"),
+            Self::Pairing { address } => write!(f, "TLS to {address} with a pairing code"),
+            Self::Ssh { destination } => write!(f, "ssh to {destination}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+
+    fn machines() -> Machines {
+        let host = |station, name: &str, reached, last| Machine {
+            station,
+            name: name.to_owned(),
+            reached,
+            measured: IpAddr::from([198, 51, 100, last]),
+        };
+        let tls = Reached::Tls { address: "192.0.2.11:7417".to_owned() };
+        let pairing = Reached::Pairing { address: "192.0.2.12:7417".to_owned() };
+        let hosts = vec![
+            host(Station::Test, "alpha", Reached::Ssh { destination: "me@alpha".to_owned() }, 10),
+            host(Station::Active, "beta", tls, 11),
+            host(Station::Passive, "gamma", pairing, 12),
+        ];
+        Machines { hosts }
+    }
+
+    #[test]
+    fn hosts_are_told_with_both_addresses() {
+        assert_eq!(Network::Machines(machines()).to_string(), "hosts alpha, beta, gamma");
+        let told: Vec<String> = machines().hosts.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "test is alpha, measured at 198.51.100.10, controlled by ssh to me@alpha",
+                "active is beta, measured at 198.51.100.11, controlled by TLS to 192.0.2.11:7417",
+                "passive is gamma, measured at 198.51.100.12, controlled by TLS to 192.0.2.12:7417 with a pairing code",
+            ]
+        );
+    }
+
+    #[test]
+    fn hosts_survive_storage() {
+        let network = Network::Machines(machines());
+        let text = serde_json::to_string(&network).unwrap();
+        assert!(
+            text.starts_with(r#"{"kind":"machines","hosts":[{"station":"test","name":"alpha","reached":{"by":"ssh""#)
+        );
+        assert_eq!(serde_json::from_str::<Network>(&text).unwrap(), network);
+    }
+}

@@ -1,0 +1,66 @@
+//! A roll call: every host of an inventory greeted at once, and how well all of them start together.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::record::HostClock;
+
+/// A wall clock that is off by more than this confuses whoever compares two hosts' logs, and lets certificates lapse at
+/// the wrong time.
+pub const MOST_APART_NS: u64 = 1_000_000_000;
+
+/// What came of a roll call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Roll {
+    /// The hosts, in the order in which they were called.
+    pub hosts: Vec<Greeted>,
+    /// Between the first and the last start of a cell that does nothing, played on all hosts that could be reserved, in
+    /// ns by the controller's clock; nothing where fewer than two could.
+    pub start_skew_ns: Option<u64>,
+    /// The skew is true within this, in ns: twice half of the longest round trip of the probes that told the clocks.
+    pub skew_within_ns: u64,
+}
+
+/// A host that was called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Greeted {
+    /// What the user calls it.
+    pub name: String,
+    /// The way to it, in words.
+    pub reached: String,
+    /// Why it did not answer, or not as it should.
+    pub trouble: Option<String>,
+    /// What it answered.
+    pub answer: Option<Answer>,
+}
+
+/// What a host answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Version of its btu.
+    pub btu_version: String,
+    /// Version of the protocol.
+    pub protocol: u32,
+    /// Activities that it can and may do.
+    pub activities: Vec<String>,
+    /// What else it can do.
+    pub features: Vec<String>,
+    /// Who has it, where somebody else does.
+    pub busy: Option<String>,
+    /// Where its clocks stand, where it could be reserved.
+    pub clock: Option<HostClock>,
+    /// When its worker of the empty cell started, in ns after the first of all.
+    pub started_after_ns: Option<u64>,
+    /// Its processor, kernel and network, as they are stored with a run.
+    pub environment: Value,
+    /// What `btu doctor --json` prints there.
+    pub findings: Value,
+}
+
+impl Answer {
+    /// How far the host's wall clock is off, where that is more than it should be.
+    pub fn clock_apart_ns(&self) -> Option<i64> {
+        let apart = self.clock?.wall_offset_ns;
+        (apart.unsigned_abs() > MOST_APART_NS).then_some(apart)
+    }
+}
