@@ -1,7 +1,9 @@
 //! What may be written on the command line.
 
+mod agent;
 mod archive;
 mod compare;
+mod doctor;
 mod history;
 mod hosts;
 mod keys;
@@ -22,8 +24,10 @@ use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use agent::Agent;
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
+pub(crate) use doctor::Doctor;
 pub(crate) use history::History;
 pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching};
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
@@ -108,6 +112,12 @@ pub(crate) enum Command {
     /// Machines: list them, and give them names and prices
     #[command(subcommand)]
     Machine(Machine),
+    /// Put this host at the service of controllers on other machines
+    #[command(after_help = agent::EXAMPLES)]
+    Agent(Agent),
+    /// Look at this host: what will and will not work, why that matters, and what mends it
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(Doctor),
     /// Give a run words to find it by
     #[command(after_help = archive::TAG_EXAMPLES)]
     Tag(Tag),

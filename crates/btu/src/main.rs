@@ -1,8 +1,10 @@
 //! `btu`: what an application gets from a machine and its network while the machine also works.
 
+mod agent;
 mod archive;
 mod cli;
 mod compare;
+mod doctor;
 mod exit;
 mod files;
 mod history;
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         cli::Command::Rank(rank) => rank::run(&rank, &arguments.common),
         cli::Command::Keys(keys) => keys::run(&keys, &arguments.common),
         cli::Command::Machine(machine) => machine::run(&machine, &arguments.common),
+        cli::Command::Agent(agent) => agent::run(&agent),
+        cli::Command::Doctor(doctor) => return exit::code_of(doctor::run(&doctor, &arguments.common)),
         cli::Command::Tag(tag) => archive::tag(&tag, &arguments.common),
         cli::Command::Rm(remove) => archive::remove(&remove, &arguments.common),
         cli::Command::Export(export) => archive::export(&export, &arguments.common),

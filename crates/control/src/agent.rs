@@ -7,6 +7,8 @@
 //! desk      what is in hand for one session: cells, kept accounts, impairments
 //! cell      the workers of one cell; worker: one process
 //! impair    kernel netem on incoming packets
+//! policy    what controllers may make the host do
+//! serve     the way in, signals, the end; door: TLS over TCP; stdio: one connection, as ssh gives it
 //! ```
 
 mod cell;
@@ -14,10 +16,14 @@ mod desk;
 pub mod door;
 mod host;
 mod impair;
+mod policy;
+mod serve;
 mod service;
 mod sessions;
+mod stdio;
 mod worker;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,10 +34,13 @@ use tonic::transport::Server;
 
 use crate::protocol::MESSAGE_LIMIT_BYTES;
 use crate::protocol::agent_server::AgentServer;
+use crate::trust::TrustError;
 use host::{Host, Way};
+pub use policy::{Cidr, Forbidden, Policy, PolicyError};
+pub use serve::{Entrance, ServiceSettings, Trust, serve};
 use service::Service;
 
-/// What an agent needs to know.
+/// What the agent of a local testbed's station needs to know.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
     /// The station it speaks for.
@@ -59,21 +68,49 @@ pub enum AgentError {
         /// Why.
         source: std::io::Error,
     },
+    /// The network cannot be listened to.
+    #[error("listening on {address}: {source}; --listen ADDRESS:PORT names another place")]
+    Open {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The scratch directory of the policy cannot be made.
+    #[error("making the scratch directory {path}: {source}; `scratch.directory` of the policy names another")]
+    Scratch {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The identity or the revocations cannot be used.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// Signals cannot be followed.
+    #[error("following signals: {0}")]
+    Signals(#[source] std::io::Error),
+    /// Standard input and output are no connection.
+    #[error("taking standard input and output as a connection: {0}")]
+    Stdio(#[source] std::io::Error),
     /// The service ended.
     #[error("serving the agent's protocol: {0}")]
     Serve(#[from] tonic::transport::Error),
 }
 
-/// Serves until the process ends.
+/// Speaks for a station until the process ends. No policy: the coordinator is this machine's own user.
 pub fn run(settings: AgentSettings) -> Result<(), AgentError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
-    runtime.block_on(serve(settings))
+    runtime.block_on(speak(settings))
 }
 
-async fn serve(settings: AgentSettings) -> Result<(), AgentError> {
+async fn speak(settings: AgentSettings) -> Result<(), AgentError> {
     let listener = UnixListener::bind(&settings.socket)
         .map_err(|source| AgentError::Listen { path: settings.socket.clone(), source })?;
-    let host = Host::new(settings).map_err(AgentError::Random)?;
+    let host = Host::new(&settings.station, &settings.executable, None, false).map_err(AgentError::Random)?;
     let service = offer(&host, Way::Unix);
     Server::builder().add_service(service).serve_with_incoming(UnixListenerStream::new(listener)).await?;
     Ok(())

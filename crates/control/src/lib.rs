@@ -11,6 +11,7 @@
 pub mod agent;
 mod clock;
 pub mod coordinator;
+pub mod doctor;
 pub mod environment;
 #[doc(hidden)]
 pub mod fuzz;

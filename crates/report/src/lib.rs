@@ -5,6 +5,7 @@
 
 mod compare;
 mod csv;
+mod doctor;
 mod head;
 mod hint;
 mod history;
@@ -30,6 +31,7 @@ mod xlsx_page;
 
 pub use compare::{comparison_markdown, comparison_page, comparison_text};
 pub use csv::csv;
+pub use doctor::doctor_text;
 pub use head::{RunHead, TextOptions};
 pub use hint::{hint_csv, hint_picture, hint_text};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};

@@ -5,6 +5,7 @@ pub mod activity;
 pub mod books;
 pub mod cell;
 pub mod compare;
+pub mod doctor;
 pub mod hint;
 pub mod history;
 pub mod network;

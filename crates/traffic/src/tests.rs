@@ -2,6 +2,7 @@
 
 mod bad_peers;
 mod datagrams;
+mod doors;
 mod requests;
 mod streams;
 

@@ -4,25 +4,27 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use btu_suite::activity::Activity;
+use btu_load::DiskSource;
+use btu_suite::activity::{Activity, Order};
 use btu_suite::network::Impairment;
 use btu_suite::rank::host_digest;
-use btu_units::{Span, Time};
+use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 use tonic::{Request, Status};
 
-use super::AgentSettings;
 use super::cell::Cell;
 use super::desk::Desk;
 use super::impair::Impaired;
+use super::policy::{Forbidden, Policy};
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
 use crate::clock;
 use crate::protocol::{HelloReply, PROTOCOL};
+use crate::trust::Peer;
 
 /// Whose work: a session's, or that of this machine's own who need none.
 pub(super) type Place = Option<SessionId>;
@@ -32,6 +34,10 @@ pub(super) type Place = Option<SessionId>;
 pub(super) enum Way {
     /// By a Unix socket: whoever can open it may use this machine anyway.
     Unix,
+    /// By standard input and output: whoever started this process, by ssh.
+    Stdio,
+    /// By TLS.
+    Network,
 }
 
 /// Who calls.
@@ -39,12 +45,23 @@ pub(super) enum Way {
 pub(super) enum Caller {
     /// Somebody on this machine.
     Local,
+    /// Whoever started this process; ssh knows who, and this process speaks with nobody else.
+    Starter,
+    /// The holder of a certificate with this name.
+    Named(String),
+    /// Somebody without one: a bug, and no one to serve.
+    Nobody,
 }
 
 impl Way {
-    pub(super) fn caller<T>(self, _request: &Request<T>) -> Caller {
+    pub(super) fn caller<T>(self, request: &Request<T>) -> Caller {
         match self {
             Self::Unix => Caller::Local,
+            Self::Stdio => Caller::Starter,
+            Self::Network => match request.extensions().get::<Peer>() {
+                Some(peer) => Caller::Named(peer.name.clone()),
+                None => Caller::Nobody,
+            },
         }
     }
 }
@@ -53,20 +70,23 @@ impl Caller {
     /// The name that was proved; empty when none was asked for.
     pub(super) fn name(&self) -> &str {
         match self {
-            Self::Local => "",
+            Self::Named(name) => name,
+            Self::Local | Self::Starter | Self::Nobody => "",
         }
     }
 
-    fn needs_session(&self) -> bool {
-        match self {
-            Self::Local => false,
-        }
+    pub(super) fn is_local(&self) -> bool {
+        *self == Self::Local
     }
 }
 
 /// The agent of a host.
 pub(super) struct Host {
-    settings: AgentSettings,
+    name: String,
+    /// The program whose `internal worker` performs activities.
+    executable: PathBuf,
+    /// Whether the kernel's netem works here.
+    netem: bool,
     /// Made anew at each start.
     instance: SessionId,
     state: Mutex<State>,
@@ -75,6 +95,8 @@ pub(super) struct Host {
 }
 
 struct State {
+    /// None for a station of a local testbed: its coordinator is this machine's own user.
+    policy: Option<Policy>,
     sessions: Sessions,
     desks: BTreeMap<Place, Desk>,
     /// Whether the timer of leases runs; without sessions there is none, and nothing ever wakes the process.
@@ -100,6 +122,14 @@ pub(super) fn internal<E: std::fmt::Display>(operation: &'static str) -> impl Fn
     move |error| Status::internal(format!("{operation}: {error}"))
 }
 
+fn forbidden(forbidden: &Forbidden) -> Status {
+    Status::permission_denied(forbidden.to_string())
+}
+
+fn rules(policy: Option<&Policy>) -> Rules {
+    Rules { most: policy.map_or(Rules::USUAL.most, Policy::runs_at_once), ..Rules::USUAL }
+}
+
 fn now() -> Result<Time, Status> {
     clock::monotonic().map_err(internal("reading the clock"))
 }
@@ -112,13 +142,70 @@ fn unusable(unusable: Unusable) -> Status {
 }
 
 impl Host {
-    pub(super) fn new(settings: AgentSettings) -> std::io::Result<Arc<Self>> {
-        let state = State { sessions: Sessions::new(Rules::USUAL), desks: BTreeMap::new(), timer: false };
-        Ok(Arc::new(Self { settings, instance: random()?, state: Mutex::new(state), leases: Notify::new() }))
+    pub(super) fn new(
+        name: &str,
+        executable: &Path,
+        policy: Option<Policy>,
+        netem: bool,
+    ) -> std::io::Result<Arc<Self>> {
+        let sessions = Sessions::new(rules(policy.as_ref()));
+        Ok(Arc::new(Self {
+            name: name.to_owned(),
+            executable: executable.to_owned(),
+            netem,
+            instance: random()?,
+            state: Mutex::new(State { policy, sessions, desks: BTreeMap::new(), timer: false }),
+            leases: Notify::new(),
+        }))
+    }
+
+    /// Another policy from now on. What works already goes on by the old one.
+    pub(super) fn set_policy(&self, policy: Policy) {
+        let mut state = self.state();
+        state.sessions.rules = rules(Some(&policy));
+        state.policy = Some(policy);
+    }
+
+    /// Ends all work: workers are killed, impairments undone.
+    pub(super) fn end(&self) {
+        self.state().desks.clear();
+    }
+
+    /// Whether the caller may do anything at all.
+    pub(super) fn welcome(&self, caller: &Caller) -> Result<(), Status> {
+        let state = self.state();
+        match (&state.policy, caller) {
+            (_, Caller::Nobody) => Err(Status::unauthenticated("this connection shows no certificate")),
+            (Some(policy), Caller::Named(name)) => policy.check_controller(name).map_err(|error| forbidden(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The order as it is carried out here.
+    pub(super) fn admit(&self, caller: &Caller, place: Place, order: Order) -> Result<Order, Status> {
+        let state = self.state();
+        let Some(policy) = &state.policy else { return Ok(order) };
+        let source = state.desks.get(&place).and_then(|desk| desk.source.as_ref()).map(DiskSource::path);
+        policy.admit(order, caller.is_local(), source.as_deref()).map_err(|error| forbidden(&error))
+    }
+
+    /// Where a source file of so many bytes is made; `wanted` counts only for this machine's own user.
+    pub(super) fn scratch(&self, caller: &Caller, wanted: String, file_bytes: u64) -> Result<PathBuf, Status> {
+        let state = self.state();
+        let Some(policy) = &state.policy else { return Ok(wanted.into()) };
+        // As much again for the copy.
+        policy.check_room("disk", Bytes::new(file_bytes.saturating_mul(2))).map_err(|error| forbidden(&error))?;
+        Ok(if caller.is_local() { wanted.into() } else { policy.scratch_directory().to_owned() })
     }
 
     pub(super) fn executable(&self) -> &Path {
-        &self.settings.executable
+        &self.executable
+    }
+
+    /// Where host activities may write.
+    pub(super) fn scratch_directory(&self) -> PathBuf {
+        let state = self.state();
+        state.policy.as_ref().map_or_else(std::env::temp_dir, |policy| policy.scratch_directory().to_owned())
     }
 
     pub(super) fn lease_ms(&self) -> u64 {
@@ -126,16 +213,20 @@ impl Host {
     }
 
     pub(super) fn introduce(&self) -> HelloReply {
+        let state = self.state();
+        let all = || Activity::KINDS.iter().map(|&kind| kind.to_owned()).collect();
+        let features =
+            [("kept-accounts", true), ("follow", true), ("policy", state.policy.is_some()), ("netem", self.netem)];
         let identity = std::fs::read_to_string("/etc/machine-id").ok();
         HelloReply {
             protocol: PROTOCOL,
-            name: self.settings.station.clone(),
+            name: self.name.clone(),
             btu_version: env!("CARGO_PKG_VERSION").to_owned(),
             process: std::process::id(),
             instance: self.instance.to_vec(),
-            activities: Activity::KINDS.iter().map(|&kind| kind.to_owned()).collect(),
-            features: ["kept-accounts", "follow"].map(str::to_owned).to_vec(),
-            lease_ms: self.lease_ms(),
+            activities: state.policy.as_ref().map_or_else(all, |policy| policy.activities().to_vec()),
+            features: features.iter().filter(|(_, has)| *has).map(|(name, _)| (*name).to_owned()).collect(),
+            lease_ms: state.sessions.rules.lease.nanoseconds() / 1_000_000,
             host_digest: identity.map(|identity| host_digest(&identity)).unwrap_or_default(),
         }
     }
@@ -285,7 +376,7 @@ fn place(caller: &Caller, session: &[u8]) -> Result<Place, Status> {
         Err(_) if !session.is_empty() => {
             Err(Status::invalid_argument(format!("a session has {} bytes", SessionId::default().len())))
         }
-        Err(_) if caller.needs_session() => {
+        Err(_) if !caller.is_local() => {
             Err(Status::failed_precondition("reserve the host first, and name the session in each call"))
         }
         Err(_) => Ok(None),

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 
 use super::desk::Desk;
-use super::host::{Host, Way, internal};
+use super::host::{Caller, Host, Way, internal};
 use super::sessions::{Answer, Asked};
 use super::worker::{Heard, Worker};
-use crate::environment;
+use crate::doctor;
 use crate::protocol::agent_server::Agent;
 use crate::protocol::{
     AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FollowRequest,
@@ -29,6 +29,15 @@ use crate::protocol::{
 pub(super) struct Service {
     pub(super) host: Arc<Host>,
     pub(super) way: Way,
+}
+
+impl Service {
+    /// Who calls, if he may.
+    fn caller<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
+        let caller = self.way.caller(request);
+        self.host.welcome(&caller)?;
+        Ok(caller)
+    }
 }
 
 type Words = Pin<Box<dyn Stream<Item = Result<Told, Status>> + Send>>;
@@ -44,15 +53,19 @@ impl Agent for Service {
         Ok(Response::new(self.host.introduce()))
     }
 
-    async fn describe(&self, _request: Request<DescribeRequest>) -> Result<Response<DescribeReply>, Status> {
-        let environment =
-            tokio::task::spawn_blocking(environment::collect).await.map_err(internal("looking around"))?;
-        let environment_json = serde_json::to_string(&environment).map_err(internal("writing the environment"))?;
-        Ok(Response::new(DescribeReply { environment_json, findings_json: "[]".to_owned() }))
+    async fn describe(&self, request: Request<DescribeRequest>) -> Result<Response<DescribeReply>, Status> {
+        self.caller(&request)?;
+        let (executable, scratch) = (self.host.executable().to_owned(), self.host.scratch_directory());
+        let looked = tokio::task::spawn_blocking(move || doctor::look(&executable, &scratch));
+        let facts = looked.await.map_err(internal("looking around"))?;
+        let findings_json = serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
+        let environment_json =
+            serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
+        Ok(Response::new(DescribeReply { environment_json, findings_json }))
     }
 
     async fn reserve(&self, request: Request<ReserveRequest>) -> Result<Response<ReserveReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let ReserveRequest { run, controller, expected_ms, session } = request.into_inner();
         let asked = Asked {
             run: presentable(&run),
@@ -79,7 +92,7 @@ impl Agent for Service {
     }
 
     async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let RenewRequest { expected_left_ms, session } = request.into_inner();
         let left = Span::from_milliseconds(expected_left_ms.min(MOST_EXPECTED_MS));
         let (monotonic_ns, realtime_ns) = self.host.renew(&caller, &session, left)?;
@@ -87,13 +100,13 @@ impl Agent for Service {
     }
 
     async fn release(&self, request: Request<ReleaseRequest>) -> Result<Response<ReleaseReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         self.host.release(&caller, &request.into_inner().session)?;
         Ok(Response::new(ReleaseReply {}))
     }
 
     async fn impair(&self, request: Request<ImpairRequest>) -> Result<Response<ImpairReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let ImpairRequest { address, delay_ns, loss, seed, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
         let address: IpAddr =
@@ -104,11 +117,13 @@ impl Agent for Service {
     }
 
     async fn prepare(&self, request: Request<PrepareRequest>) -> Result<Response<PrepareReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let PrepareRequest { cell, step, order_json, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
         let order: Order = serde_json::from_str(&order_json)
             .map_err(|error| Status::invalid_argument(format!("reading the order: {error}")))?;
+        let order = self.host.admit(&caller, session, order)?;
+        let order_json = serde_json::to_string(&order).map_err(internal("writing the order"))?;
         self.host.cell(session, cell, |_| ())?;
         let worker = Worker::prepare(self.host.executable(), &order, &order_json).await?;
         let endpoint = worker.endpoint.map(|endpoint| endpoint.to_string()).unwrap_or_default();
@@ -119,7 +134,7 @@ impl Agent for Service {
     }
 
     async fn start(&self, request: Request<StartRequest>) -> Result<Response<StartReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let StartRequest { cell: number, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
         let mut cell = self.host.with_desk(session, |desk| desk.take(number))?.ok_or_else(|| unprepared(number))?;
@@ -132,7 +147,7 @@ impl Agent for Service {
     type FollowStream = Words;
 
     async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Words>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let FollowRequest { cell, step, heard, session } = request.into_inner();
         let session = self.host.fetching(&caller, &session)?;
         let ear = self.host.with_desk(session, |desk| desk.heard(cell, step))?;
@@ -143,7 +158,7 @@ impl Agent for Service {
     }
 
     async fn collect(&self, request: Request<CollectRequest>) -> Result<Response<CollectReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let CollectRequest { cell, finishing, session } = request.into_inner();
         let session = self.host.fetching(&caller, &session)?;
         let outcome = self.host.with_desk(session, |desk| desk.collect(cell, finishing))?;
@@ -159,18 +174,18 @@ impl Agent for Service {
     }
 
     async fn abandon(&self, request: Request<AbandonRequest>) -> Result<Response<AbandonReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let session = self.host.working(&caller, &request.into_inner().session)?;
         self.host.with_desk(session, Desk::abandon)?;
         Ok(Response::new(AbandonReply {}))
     }
 
     async fn furnish(&self, request: Request<FurnishRequest>) -> Result<Response<FurnishReply>, Status> {
-        let caller = self.way.caller(&request);
+        let caller = self.caller(&request)?;
         let FurnishRequest { directory, file_bytes, seed, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
-        let made =
-            tokio::task::spawn_blocking(move || DiskSource::make(directory.as_ref(), Bytes::new(file_bytes), seed));
+        let directory = self.host.scratch(&caller, directory, file_bytes)?;
+        let made = tokio::task::spawn_blocking(move || DiskSource::make(&directory, Bytes::new(file_bytes), seed));
         let source = made
             .await
             .map_err(internal("making the disk activity's source file"))?

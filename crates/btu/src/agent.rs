@@ -1,0 +1,107 @@
+//! `btu agent`: this host at the service of controllers.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use btu_control::agent::{AgentError, Entrance, PolicyError, ServiceSettings, Trust, serve};
+
+use crate::cli::Agent;
+use crate::exit::Refusal;
+
+/// The port of agents.
+const PORT: u16 = 7417;
+
+/// Serves until it is told to end.
+pub(crate) fn run(agent: &Agent) -> anyhow::Result<()> {
+    let settings = ServiceSettings {
+        name: agent.name.clone().unwrap_or_else(host_name),
+        executable: std::env::current_exe()?,
+        policy: agent.policy.clone(),
+        entrance: entrance(agent)?,
+        ready,
+    };
+    serve(&settings).map_err(refusal)
+}
+
+fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
+    if agent.stdio {
+        return Ok(Entrance::Stdio);
+    }
+    if let Some(path) = &agent.unix {
+        return Ok(Entrance::Unix(path.clone()));
+    }
+    let trust = match &agent.identity {
+        Some(identity) => Trust::Identity { identity: identity.clone(), revoked: agent.revoked.clone() },
+        None if agent.pair => Trust::Pair,
+        None => return Err(Refusal::Usage(UNTRUSTED.to_owned())),
+    };
+    let listen = agent.listen.as_deref().map_or(Ok(EVERYWHERE), address)?;
+    Ok(Entrance::Network { listen, trust })
+}
+
+/// Without a certificate anybody could give orders, on loopback every user of the machine.
+const UNTRUSTED: &str = "an agent listens only to controllers it can tell from strangers: give it --identity FILE (see \
+                         `btu keys issue`), --pair for a quick try, --unix PATH for this user alone, or --stdio under ssh";
+
+const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
+
+/// `ADDR` or `ADDR:PORT`.
+fn address(text: &str) -> Result<SocketAddr, Refusal> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let with_port = text.parse().ok();
+    with_port.or_else(|| Some(SocketAddr::new(bare.parse().ok()?, PORT))).ok_or_else(|| {
+        Refusal::Usage(format!(
+            "`{text}` is no address to listen on: write 192.0.2.10, 192.0.2.10:{PORT} or [::]:{PORT}"
+        ))
+    })
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "host".to_owned() } else { name.trim().to_owned() }
+}
+
+/// The code goes to standard output, and nowhere else: a log is read by others.
+fn ready(place: &str, code: Option<&str>) {
+    eprintln!("agent: listening on {place}");
+    if let Some(code) = code {
+        let said = writeln!(
+            std::io::stdout(),
+            "pairing code {code}, good for ten minutes; on the other machine, for example:\n  btu hosts --pair HOST={code}"
+        );
+        drop(said);
+    }
+}
+
+/// Files that make no sense are the command line's fault, what the machine does not allow is the machine's.
+fn refusal(error: AgentError) -> anyhow::Error {
+    match error {
+        AgentError::Policy(PolicyError::Wrong(_)) => Refusal::Usage(error.to_string()).into(),
+        AgentError::Policy(_)
+        | AgentError::Trust(_)
+        | AgentError::Open { .. }
+        | AgentError::Listen { .. }
+        | AgentError::Stdio(_)
+        | AgentError::Scratch { .. } => Refusal::Machine(error.to_string()).into(),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_leave_its_port_out() {
+        for (text, expected) in [
+            ("192.0.2.1", "192.0.2.1:7417"),
+            ("192.0.2.1:80", "192.0.2.1:80"),
+            ("::1", "[::1]:7417"),
+            ("[::1]", "[::1]:7417"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            assert_eq!(address(text).unwrap().to_string(), expected);
+        }
+        assert!(address("alpha").is_err());
+    }
+}

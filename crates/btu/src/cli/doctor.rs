@@ -1,0 +1,18 @@
+//! `btu doctor`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  btu doctor          what of this host will and will not work, and what mends it
+  btu doctor --json   the same as data";
+
+/// `btu doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Directory on the disk to be exercised [default: `scratch` beside the stored runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+}

@@ -1,0 +1,156 @@
+//! Reading a policy file: whatever is wrong is told with its line and a mark under it.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use btu_suite::activity::Activity;
+use serde::Deserialize;
+use thiserror::Error;
+use toml::Spanned;
+
+use super::{Policy, Rule};
+
+/// Why a policy file cannot be used.
+#[derive(Debug, Error)]
+pub enum PolicyError {
+    /// It cannot be read at all.
+    #[error("reading the policy {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    activities: Option<Spanned<Vec<Spanned<String>>>>,
+    controllers: Option<Spanned<Vec<Spanned<String>>>>,
+    peers: Option<Spanned<Vec<Spanned<String>>>>,
+    runs_at_once: Option<Spanned<usize>>,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    scratch: Scratch,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Limits {
+    rate: Option<Spanned<String>>,
+    bytes: Option<Spanned<String>>,
+    duration: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scratch {
+    directory: Option<Spanned<PathBuf>>,
+    bytes: Option<Spanned<String>>,
+}
+
+/// Something wrong at a place.
+struct Wrong {
+    at: Range<usize>,
+    message: String,
+}
+
+struct Text<'a>(&'a str);
+
+/// Reads a policy; `source` is what the file is called.
+pub(super) fn parse(source: &str, text: &str) -> Result<Policy, PolicyError> {
+    let file = toml::from_str::<File>(text)
+        .map_err(|error| Wrong { at: error.span().unwrap_or(0..0), message: error.message().to_owned() });
+    file.and_then(|file| Text(text).policy(file)).map_err(|wrong| PolicyError::Wrong(Text(text).show(source, &wrong)))
+}
+
+impl Text<'_> {
+    fn policy(&self, file: File) -> Result<Policy, Wrong> {
+        let usual = Policy::default();
+        let runs_at_once = self.rule(file.runs_at_once, usual.runs_at_once, |at, runs| match runs {
+            0 => Err(Wrong { at, message: "a host that takes no run needs no agent: at least 1".to_owned() }),
+            runs => Ok(runs),
+        })?;
+        Ok(Policy {
+            source: None,
+            activities: self.list(file.activities, usual.activities, known_activity)?,
+            controllers: self.list(file.controllers, usual.controllers, |name| Ok(name.to_owned()))?,
+            peers: self.list(file.peers, usual.peers, str::parse)?,
+            runs_at_once,
+            rate: self.rule(file.limits.rate, usual.rate, |at, text| quantity(at, &text).map(Some))?,
+            bytes: self.rule(file.limits.bytes, usual.bytes, |at, text| quantity(at, &text).map(Some))?,
+            duration: self.rule(file.limits.duration, usual.duration, |at, text| quantity(at, &text))?,
+            scratch_directory: self.rule(file.scratch.directory, usual.scratch_directory, absolute)?,
+            scratch_bytes: self.rule(file.scratch.bytes, usual.scratch_bytes, |at, text| quantity(at, &text))?,
+        })
+    }
+
+    fn rule<S, T>(
+        &self,
+        written: Option<Spanned<S>>,
+        usual: Rule<T>,
+        read: impl FnOnce(Range<usize>, S) -> Result<T, Wrong>,
+    ) -> Result<Rule<T>, Wrong> {
+        let Some(written) = written else { return Ok(usual) };
+        let at = written.span();
+        Ok(Rule { line: Some(self.line(at.start)), value: read(at, written.into_inner())? })
+    }
+
+    fn list<T>(
+        &self,
+        written: Option<Spanned<Vec<Spanned<String>>>>,
+        usual: Rule<Vec<T>>,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Rule<Vec<T>>, Wrong> {
+        self.rule(written, usual, |_, items| {
+            let item =
+                |item: Spanned<String>| read(item.get_ref()).map_err(|message| Wrong { at: item.span(), message });
+            items.into_iter().map(item).collect()
+        })
+    }
+
+    /// Number of the line of an octet, from 1.
+    fn line(&self, at: usize) -> usize {
+        self.0.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+    }
+
+    fn show(&self, source: &str, wrong: &Wrong) -> String {
+        let number = self.line(wrong.at.start);
+        let begin = self.0.get(..wrong.at.start).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+        let line = self.0.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let signs = |range: Range<usize>| self.0.get(range).map_or(0, |part| part.chars().count());
+        let before = signs(begin..wrong.at.start);
+        let length = signs(wrong.at.start..wrong.at.end.min(begin + line.len())).max(1);
+        format!(
+            "{source}:{number}:{}: {}\n{number:>5} | {line}\n      | {:before$}{}",
+            before + 1,
+            wrong.message.trim_end(),
+            "",
+            "^".repeat(length)
+        )
+    }
+}
+
+fn known_activity(name: &str) -> Result<String, String> {
+    if Activity::KINDS.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    Err(format!("there is no activity `{name}`: there are {}", Activity::KINDS.join(", ")))
+}
+
+fn quantity<T: FromStr<Err: std::fmt::Display>>(at: Range<usize>, text: &str) -> Result<T, Wrong> {
+    text.parse().map_err(|error: T::Err| Wrong { at, message: error.to_string() })
+}
+
+fn absolute(at: Range<usize>, path: PathBuf) -> Result<PathBuf, Wrong> {
+    if path.is_absolute() {
+        return Ok(path);
+    }
+    Err(Wrong { at, message: "the scratch directory has to begin with /".to_owned() })
+}

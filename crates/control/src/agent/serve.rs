@@ -1,0 +1,257 @@
+//! The agent's life as a service: opens one way in, serves, follows signals, and leaves nothing behind.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use btu_testbed::netem;
+use futures_util::{StreamExt, stream};
+use nix::net::if_::if_nameindex;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+
+use super::door::{self, Door, DoorLimits, Keeper};
+use super::host::{Host, Way};
+use super::policy::Policy;
+use super::stdio::Stdio;
+use super::{AgentError, offer};
+use crate::trust::{self, Identity, Pairing, Revocations, Role};
+
+/// How controllers come in.
+#[derive(Debug, Clone)]
+pub enum Entrance {
+    /// By a Unix socket at this path, for this machine's own user.
+    Unix(PathBuf),
+    /// By standard input and output; the agent ends with the connection.
+    Stdio,
+    /// By TLS over TCP.
+    Network {
+        /// Where.
+        listen: SocketAddr,
+        /// Whom it believes.
+        trust: Trust,
+    },
+}
+
+/// Whom an agent believes.
+#[derive(Debug, Clone)]
+pub enum Trust {
+    /// Controllers of the same authority.
+    Identity {
+        /// The agent's own identity.
+        identity: PathBuf,
+        /// The authority's list of revoked certificates.
+        revoked: Option<PathBuf>,
+    },
+    /// Whoever types the code.
+    Pair,
+}
+
+/// What a service needs to know.
+#[derive(Debug, Clone)]
+pub struct ServiceSettings {
+    /// The host's name for controllers.
+    pub name: String,
+    /// The program whose `internal worker` performs activities.
+    pub executable: PathBuf,
+    /// The policy file; the default policy holds without one.
+    pub policy: Option<PathBuf>,
+    /// How controllers come in.
+    pub entrance: Entrance,
+    /// Told once the agent listens: where, and the pairing code if there is one.
+    pub ready: fn(&str, Option<&str>),
+}
+
+/// Serves until SIGTERM or SIGINT, or until the connection of [`Entrance::Stdio`] ends. SIGHUP reads the policy, the
+/// identity and the revocations again.
+pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
+    let policy = load_policy(settings.policy.as_deref())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
+    runtime.block_on(async {
+        clear_impairments();
+        let netem = may_impair();
+        let host = Host::new(&settings.name, &settings.executable, Some(policy), netem).map_err(AgentError::Random)?;
+        let mut signals = Signals::take().map_err(AgentError::Signals)?;
+        let ended = match &settings.entrance {
+            Entrance::Unix(path) => by_unix(&host, path, settings, &mut signals).await,
+            Entrance::Stdio => by_stdio(&host, settings, &mut signals).await,
+            Entrance::Network { listen, trust } => by_network(&host, *listen, trust, settings, &mut signals).await,
+        };
+        // Workers are killed and impairments undone before anybody can think that the agent is gone.
+        host.end();
+        ended
+    })
+}
+
+fn load_policy(path: Option<&Path>) -> Result<Policy, AgentError> {
+    let policy = path.map_or_else(|| Ok(Policy::default()), Policy::load)?;
+    let directory = policy.scratch_directory();
+    std::fs::create_dir_all(directory).map_err(|source| AgentError::Scratch { path: directory.to_owned(), source })?;
+    Ok(policy)
+}
+
+/// Whether the kernel's netem can be had. To try it takes a network namespace, which a service may not make; then what it
+/// is allowed counts, and an attempt to impair tells the rest.
+fn may_impair() -> bool {
+    match netem::probe() {
+        Ok(_) => true,
+        Err(netem::NetemError::Refused { .. }) => crate::doctor::may_administer_networks(),
+        Err(_) => false,
+    }
+}
+
+/// What a power cut or a kill has left of an earlier agent.
+fn clear_impairments() {
+    for interface in if_nameindex().iter().flatten() {
+        let name = interface.name().to_string_lossy();
+        match netem::clear(&name) {
+            Ok(true) => eprintln!("agent: took away what an earlier agent had left at {name}: delay or loss"),
+            Ok(false) => {}
+            Err(error) => eprintln!("agent: cannot take away what an earlier agent left: {error}"),
+        }
+    }
+}
+
+async fn by_unix(
+    host: &Arc<Host>,
+    path: &Path,
+    settings: &ServiceSettings,
+    signals: &mut Signals,
+) -> Result<(), AgentError> {
+    let listen = |source| AgentError::Listen { path: path.to_owned(), source };
+    let listener = private_socket(path).await.map_err(listen)?;
+    (settings.ready)(&path.display().to_string(), None);
+    let served =
+        Server::builder().add_service(offer(host, Way::Unix)).serve_with_incoming(UnixListenerStream::new(listener));
+    let ended = tokio::select! {
+        served = served => served.map_err(AgentError::from),
+        () = signals.follow(|| reload_policy(host, settings)) => Ok(()),
+    };
+    std::fs::remove_file(path).ok();
+    ended
+}
+
+/// A socket that only this user can open. One that nobody listens at any more is replaced.
+async fn private_socket(path: &Path) -> std::io::Result<UnixListener> {
+    use nix::sys::stat::{Mode, umask};
+    if UnixStream::connect(path).await.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused) {
+        std::fs::remove_file(path)?;
+    }
+    // The process has no other thread that makes files now.
+    let before = umask(Mode::from_bits_truncate(0o177));
+    let listener = UnixListener::bind(path);
+    umask(before);
+    listener
+}
+
+/// How long the last answers may take to get out.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+async fn by_stdio(host: &Arc<Host>, settings: &ServiceSettings, signals: &mut Signals) -> Result<(), AgentError> {
+    let (connection, ended, written) = Stdio::take().map_err(AgentError::Stdio)?;
+    let incoming = stream::once(async { Ok::<_, std::io::Error>(connection) }).chain(stream::pending());
+    let served = door::server().add_service(offer(host, Way::Stdio)).serve_with_incoming(incoming);
+    tokio::select! {
+        served = served => served.map_err(AgentError::from),
+        _ = ended => {
+            // Whoever does not read his answers is not waited for.
+            tokio::time::timeout(LAST_WORDS, written).await.ok();
+            Ok(())
+        }
+        () = signals.follow(|| reload_policy(host, settings)) => Ok(()),
+    }
+}
+
+async fn by_network(
+    host: &Arc<Host>,
+    listen: SocketAddr,
+    trust: &Trust,
+    settings: &ServiceSettings,
+    signals: &mut Signals,
+) -> Result<(), AgentError> {
+    let pairing = matches!(trust, Trust::Pair).then(Pairing::new).transpose()?;
+    let (config, _) = match (&pairing, trust) {
+        (Some(pairing), _) => (trust::server_config(&pairing.agent()?, None)?, None),
+        (None, Trust::Identity { identity, revoked }) => read_trust(identity, revoked.as_deref())?,
+        (None, Trust::Pair) => return Ok(()),
+    };
+    let tell = Box::new(|line: &str| eprintln!("agent: {line}"));
+    let door = Door::open(listen, config, DoorLimits::default(), tell);
+    let door = door.await.map_err(|source| AgentError::Open { address: listen, source })?;
+    let keeper = door.keeper();
+    (settings.ready)(&door.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());
+    let served = door::server().add_service(offer(host, Way::Network)).serve_with_incoming(door);
+    tokio::select! {
+        served = served => served.map_err(AgentError::from),
+        () = signals.follow(|| {
+            reload_policy(host, settings);
+            reload_trust(&keeper, trust);
+        }) => Ok(()),
+    }
+}
+
+type Config = (Arc<rustls::ServerConfig>, Option<Revocations>);
+
+fn read_trust(identity: &Path, revoked: Option<&Path>) -> Result<Config, AgentError> {
+    let identity = Identity::load(identity)?;
+    identity.card().check_role(Role::Agent)?;
+    let revocations = revoked.map(Revocations::load).transpose()?;
+    Ok((trust::server_config(&identity, revocations.as_ref())?, revocations))
+}
+
+fn reload_trust(keeper: &Keeper, trust: &Trust) {
+    let Trust::Identity { identity, revoked } = trust else { return };
+    match read_trust(identity, revoked.as_deref()) {
+        Ok((config, revocations)) => {
+            keeper.reload(config);
+            for peer in revocations.iter().flat_map(|revocations| keeper.dismiss(revocations)) {
+                eprintln!("agent: controller {} is sent away: its certificate is revoked", peer.name);
+            }
+        }
+        Err(error) => eprintln!("agent: the identity and the revocations stay as they are: {error}"),
+    }
+}
+
+fn reload_policy(host: &Host, settings: &ServiceSettings) {
+    match load_policy(settings.policy.as_deref()) {
+        Ok(policy) => {
+            eprintln!("agent: read {policy} again");
+            host.set_policy(policy);
+        }
+        Err(error) => eprintln!("agent: the policy stays as it is: {error}"),
+    }
+}
+
+/// What the service manager, or a user, says.
+struct Signals {
+    end: Signal,
+    interrupt: Signal,
+    reload: Signal,
+}
+
+impl Signals {
+    fn take() -> std::io::Result<Self> {
+        Ok(Self {
+            end: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            reload: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Returns when the agent shall end; lets it `reload` meanwhile.
+    async fn follow(&mut self, reload: impl Fn()) {
+        loop {
+            tokio::select! {
+                _ = self.end.recv() => return,
+                _ = self.interrupt.recv() => return,
+                heard = self.reload.recv() => match heard {
+                    Some(()) => reload(),
+                    None => return,
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! One connection over standard input and output, as ssh gives them.
+//!
+//! They may be pipes, a socket or a file, and others may share them, so they are left as they are: two threads carry what
+//! comes and goes to a socket of our own, and sleep when there is nothing to carry.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream as Plain;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::thread;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+use tokio::sync::oneshot;
+use tonic::transport::server::Connected;
+
+/// Octets that are carried at a time.
+const ROOM_BYTES: usize = 64 << 10;
+
+/// Standard input and output as one connection.
+#[derive(Debug)]
+pub(super) struct Stdio {
+    stream: UnixStream,
+    /// Nothing is sent; that this is dropped with the connection is the message.
+    _open: oneshot::Sender<()>,
+}
+
+impl Stdio {
+    /// Takes them. The first receiver ends when the connection does, the second when its last octets are out.
+    pub(super) fn take() -> io::Result<(Self, oneshot::Receiver<()>, oneshot::Receiver<()>)> {
+        let (writing, written) = oneshot::channel::<()>();
+        let (ours, theirs) = Plain::pair()?;
+        let (mut to, mut from) = (theirs.try_clone()?, theirs);
+        thread::Builder::new().name("input".to_owned()).spawn(move || {
+            // Whatever ended it, nothing more will come.
+            carry(&mut io::stdin().lock(), &mut to).ok();
+            to.shutdown(Shutdown::Write).ok();
+        })?;
+        thread::Builder::new().name("output".to_owned()).spawn(move || {
+            if carry(&mut from, &mut io::stdout().lock()).is_err() {
+                // Nobody reads: the connection is of no use any more.
+                from.shutdown(Shutdown::Both).ok();
+            }
+            drop(writing);
+        })?;
+        ours.set_nonblocking(true)?;
+        let (open, ended) = oneshot::channel();
+        Ok((Self { stream: UnixStream::from_std(ours)?, _open: open }, ended, written))
+    }
+
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut UnixStream> {
+        Pin::new(&mut self.get_mut().stream)
+    }
+}
+
+/// Carries until the end; what was read is written at once.
+fn carry(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut room = vec![0; ROOM_BYTES];
+    loop {
+        let length = match from.read(&mut room) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        if length == 0 {
+            return Ok(());
+        }
+        to.write_all(&room[..length])?;
+        to.flush()?;
+    }
+}
+
+impl Connected for Stdio {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}
+
+impl AsyncRead for Stdio {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Stdio {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream().poll_write(context, from)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_carried_in_order() {
+        let said: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
+        let mut heard = Vec::new();
+        carry(&mut said.as_slice(), &mut heard).unwrap();
+        assert_eq!(heard, said);
+    }
+}

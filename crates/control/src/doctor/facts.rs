@@ -1,0 +1,108 @@
+//! What can be seen of this host beyond its [`Environment`].
+
+use std::fs::OpenOptions;
+use std::path::Path;
+
+use btu_testbed::{house, netem};
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::statvfs::statvfs;
+use serde::{Deserialize, Serialize};
+
+use crate::environment::{self, Environment};
+
+/// What was seen; absent is what could not be told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Kernel, processors, memory, network.
+    pub environment: Environment,
+    /// Whether networks of namespaces can be raised: by which right, or why not.
+    pub namespaces: Result<String, String>,
+    /// Whether the kernel's netem works on incoming packets, or why not.
+    pub netem: Result<(), String>,
+    /// Effective capabilities (capabilities(7)), a bit each.
+    pub capabilities: u64,
+    /// Open files allowed to a process.
+    pub open_files: Option<u64>,
+    /// Memory that a process may lock, in bytes.
+    pub locked_bytes: Option<u64>,
+    /// Free bytes where scratch files are written.
+    pub scratch_free_bytes: Option<u64>,
+    /// Whether processors can be kept from deep sleep (`/dev/cpu_dma_latency`).
+    pub latency_request: bool,
+    /// `kernel.io_uring_disabled`: 0 for everybody, 1 for the privileged, 2 for nobody; absent before Linux 6.6.
+    pub io_uring_disabled: Option<u64>,
+    /// Whether the kernel has IPv6.
+    pub ipv6: bool,
+    /// Whether packets pass a filter's rules.
+    pub packet_filter: bool,
+}
+
+/// Looks at this host; takes a fraction of a second. `executable` is this program, `scratch` where it would write.
+pub fn look(executable: &Path, scratch: &Path) -> Facts {
+    Facts {
+        environment: environment::collect(),
+        namespaces: house::preflight(executable)
+            .map(|privilege| format!("{privilege:?}").to_lowercase())
+            .map_err(|error| error.to_string()),
+        netem: netem::probe().map(drop).map_err(|error| error.to_string()),
+        capabilities: capabilities(&text("/proc/self/status")),
+        open_files: limit(Resource::RLIMIT_NOFILE),
+        locked_bytes: limit(Resource::RLIMIT_MEMLOCK),
+        scratch_free_bytes: statvfs(scratch).ok().map(|disk| disk.blocks_available() * disk.fragment_size()),
+        latency_request: OpenOptions::new().write(true).open("/dev/cpu_dma_latency").is_ok(),
+        io_uring_disabled: text("/proc/sys/kernel/io_uring_disabled").trim().parse().ok(),
+        ipv6: Path::new("/proc/net/if_inet6").exists(),
+        packet_filter: packet_filter(&text("/proc/net/ip_tables_names"), &text("/proc/modules")),
+    }
+}
+
+/// Whether this process has `CAP_NET_ADMIN`.
+pub(crate) fn may_administer_networks() -> bool {
+    (capabilities(&text("/proc/self/status")) >> super::judge::NET_ADMIN) & 1 == 1
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn limit(of: Resource) -> Option<u64> {
+    getrlimit(of).ok().map(|(soft, _)| soft)
+}
+
+/// The line `CapEff` of proc(5).
+fn capabilities(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or_default()
+}
+
+/// A table of iptables, or a module of nftables that something uses (the third column of `/proc/modules`).
+fn packet_filter(tables: &str, modules: &str) -> bool {
+    let used = |line: &str| {
+        let mut columns = line.split_whitespace();
+        columns.next() == Some("nf_tables") && columns.nth(1).is_some_and(|users| users != "0")
+    };
+    !tables.trim().is_empty() || modules.lines().any(used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_files_are_read_as_they_are_written() {
+        assert_eq!(capabilities("Name:\tbtu\nCapEff:\t0000000000003000\nSeccomp:\t0\n"), 0x3000);
+        assert_eq!(capabilities(""), 0);
+        assert!(packet_filter("filter\n", "") && !packet_filter("", ""));
+        assert!(packet_filter("", "nf_tables 356352 7 nft_compat, Live 0x0"));
+        assert!(!packet_filter("", "nf_tables 356352 0 - Live 0x0\nifb 20480 3 - Live 0x0"));
+    }
+
+    #[test]
+    fn this_host_can_be_looked_at_and_written_down() {
+        // `true` is no btu: that it cannot raise a network is a fact like any other.
+        let facts = look(Path::new("/bin/true"), Path::new("/"));
+        assert!(facts.namespaces.is_err());
+        let written = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&written).unwrap(), facts);
+    }
+}

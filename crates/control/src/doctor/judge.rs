@@ -1,0 +1,303 @@
+//! From what was seen to what it means.
+
+use btu_suite::doctor::{Finding, Health};
+use btu_units::Bytes;
+
+use super::Facts;
+
+/// `CAP_NET_ADMIN` and `CAP_NET_RAW` of linux/capability.h.
+pub(super) const NET_ADMIN: u32 = 12;
+const NET_RAW: u32 = 13;
+
+/// Files that a run with pairs of processes and an agent with its guests have open at once.
+const OPEN_FILES: u64 = 1024;
+/// Pages that zero-copy sending and `io_uring` pin.
+const LOCKED_BYTES: u64 = 8 << 20;
+/// The default disk activity with its copy, and room for a fetched file.
+const SCRATCH_BYTES: u64 = 2 << 30;
+/// Waking from a sleep that takes this long shows in a round trip over a fast local network.
+const DEEP_SLEEP_US: u64 = 50;
+/// Share of CPU time that a hypervisor gave to others since the start; more is felt in tails.
+const STEAL: f64 = 0.001;
+
+/// Everything that was looked at, the essential first.
+pub fn judge(facts: &Facts) -> Vec<Finding> {
+    let processor = &facts.environment.processor;
+    vec![
+        namespaces(facts),
+        scratch(facts),
+        open_files(facts),
+        netem(facts),
+        raw_ports(facts),
+        locked_memory(facts),
+        io_uring(facts),
+        governor(&processor.governors),
+        sleep(facts),
+        virtual_machine(facts),
+        quota(processor.quota.as_deref()),
+        clock(facts.environment.kernel.clock_source.as_deref()),
+        busy_poll(facts),
+        offloads(facts),
+        ipv6(facts),
+        packet_filter(facts),
+    ]
+}
+
+fn ok(topic: &str, seen: impl Into<String>) -> Finding {
+    let (matters, mend) = (String::new(), None);
+    Finding { topic: topic.to_owned(), health: Health::Ok, essential: false, seen: seen.into(), matters, mend }
+}
+
+fn limited(topic: &str, seen: impl Into<String>, matters: &str, mend: Option<&str>) -> Finding {
+    Finding { health: Health::Limited, matters: matters.to_owned(), mend: mend.map(str::to_owned), ..ok(topic, seen) }
+}
+
+fn missing(topic: &str, seen: impl Into<String>, matters: &str, mend: Option<&str>) -> Finding {
+    Finding { health: Health::Missing, ..limited(topic, seen, matters, mend) }
+}
+
+fn namespaces(facts: &Facts) -> Finding {
+    const TOPIC: &str = "namespaces";
+    match &facts.namespaces {
+        Ok(right) => ok(TOPIC, format!("networks can be raised, as {right}")),
+        Err(why) => missing(
+            TOPIC,
+            why,
+            "`btu rate`, `btu net` and `btu pipe` raise networks of namespaces on this machine; an agent for other \
+             machines needs none",
+            Some("sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0"),
+        ),
+    }
+}
+
+fn scratch(facts: &Facts) -> Finding {
+    const TOPIC: &str = "disk";
+    match facts.scratch_free_bytes {
+        Some(free) if free >= SCRATCH_BYTES => ok(TOPIC, format!("{} free for scratch files", size(free))),
+        Some(free) => limited(
+            TOPIC,
+            format!("{} free for scratch files", size(free)),
+            "the disk and file-transfer activities write up to 2 GiB",
+            Some("btu rate --scratch DIR"),
+        ),
+        None => missing(TOPIC, "the scratch directory cannot be looked at", "host activities write there", None),
+    }
+}
+
+fn open_files(facts: &Facts) -> Finding {
+    const TOPIC: &str = "open files";
+    match facts.open_files {
+        Some(limit) if limit >= OPEN_FILES => ok(TOPIC, format!("{limit} for a process")),
+        Some(limit) => {
+            let finding = missing(
+                TOPIC,
+                format!("{limit} for a process"),
+                "agents, workers and the database need some hundreds",
+                Some("ulimit -n 4096"),
+            );
+            Finding { essential: limit < 64, ..finding }
+        }
+        None => limited(TOPIC, "the limit cannot be read", "agents and workers need some hundreds", None),
+    }
+}
+
+fn netem(facts: &Facts) -> Finding {
+    const TOPIC: &str = "kernel netem";
+    match &facts.netem {
+        Ok(()) => ok(TOPIC, "delays and drops what comes in"),
+        Err(why) => missing(
+            TOPIC,
+            why,
+            "as a black box on real machines this host cannot play delay or loss; networks raised on one machine are \
+             impaired by btu's own wire",
+            Some("modprobe -a sch_netem sch_ingress ifb cls_matchall act_mirred"),
+        ),
+    }
+}
+
+fn raw_ports(facts: &Facts) -> Finding {
+    const TOPIC: &str = "capabilities";
+    let has = |capability: u32| (facts.capabilities >> capability) & 1 == 1;
+    match (has(NET_ADMIN), has(NET_RAW)) {
+        (true, true) => ok(TOPIC, "CAP_NET_ADMIN and CAP_NET_RAW"),
+        (admin, _) => limited(
+            TOPIC,
+            if admin { "CAP_NET_ADMIN, but not CAP_NET_RAW" } else { "no CAP_NET_ADMIN" },
+            "outside of namespaces of its own, btu cannot use netem (CAP_NET_ADMIN) or AF_PACKET (CAP_NET_RAW)",
+            Some("setcap cap_net_admin,cap_net_raw+ep $(command -v btu)"),
+        ),
+    }
+}
+
+fn locked_memory(facts: &Facts) -> Finding {
+    const TOPIC: &str = "locked memory";
+    match facts.locked_bytes {
+        Some(u64::MAX) => ok(TOPIC, "without limit"),
+        Some(limit) if limit >= LOCKED_BYTES => ok(TOPIC, size(limit)),
+        Some(limit) => limited(TOPIC, size(limit), "zero-copy sending and io_uring pin pages", Some("ulimit -l 65536")),
+        None => limited(TOPIC, "the limit cannot be read", "zero-copy sending and io_uring pin pages", None),
+    }
+}
+
+fn io_uring(facts: &Facts) -> Finding {
+    const TOPIC: &str = "io_uring";
+    match facts.io_uring_disabled {
+        None | Some(0) => ok(TOPIC, "not forbidden by the kernel"),
+        Some(state) => limited(
+            TOPIC,
+            if state == 1 { "for privileged users only" } else { "forbidden for everybody" },
+            "the io_uring transport of `btu pipe` is not available",
+            Some("sysctl -w kernel.io_uring_disabled=0"),
+        ),
+    }
+}
+
+fn governor(governors: &[String]) -> Finding {
+    const TOPIC: &str = "frequency";
+    let seen = governors.join(", ");
+    if governors.is_empty() {
+        return ok(TOPIC, "not set by this kernel");
+    }
+    if governors.iter().all(|governor| governor == "performance") {
+        return ok(TOPIC, format!("governor {seen}"));
+    }
+    let matters = "processors begin slowly and speed up under load: short activities are measured at another frequency";
+    limited(TOPIC, format!("governor {seen}"), matters, Some("cpupower frequency-set -g performance"))
+}
+
+fn sleep(facts: &Facts) -> Finding {
+    const TOPIC: &str = "idle states";
+    let states = &facts.environment.processor.idle_states;
+    let enabled = states.iter().filter(|state| !state.disabled);
+    let deepest = enabled.max_by_key(|state| state.exit_latency_us);
+    let Some((state, wakes)) = deepest.and_then(|state| Some((state, state.exit_latency_us?))) else {
+        return ok(TOPIC, "none that this kernel tells of");
+    };
+    let seen = format!("{} takes up to {wakes} us to wake from", state.name);
+    match (wakes > DEEP_SLEEP_US, facts.latency_request) {
+        (false, _) => ok(TOPIC, seen),
+        (true, true) => ok(TOPIC, format!("{seen}; btu can forbid it during a run")),
+        (true, false) => limited(
+            TOPIC,
+            format!("{seen}, and /dev/cpu_dma_latency is not this user's to write"),
+            "round trips hold the time of waking up",
+            Some("chmod 0666 /dev/cpu_dma_latency"),
+        ),
+    }
+}
+
+fn virtual_machine(facts: &Facts) -> Finding {
+    const TOPIC: &str = "hypervisor";
+    let (processor, cpu) = (&facts.environment.processor, facts.environment.cpu_time);
+    if !processor.virtual_machine {
+        return ok(TOPIC, "none: this is the machine itself");
+    }
+    let stolen = cpu.map(|cpu| {
+        let busy = [cpu.user_ns, cpu.system_ns, cpu.irq_ns, cpu.softirq_ns, cpu.steal_ns, cpu.idle_ns];
+        cpu.steal_ns as f64 / busy.into_iter().map(|part| part as f64).sum::<f64>().max(1.0)
+    });
+    match stolen {
+        Some(stolen) if stolen > STEAL => limited(
+            TOPIC,
+            format!("a virtual machine; {:.2} % of its CPU time went to others since it was started", stolen * 100.0),
+            "what others do on the same host shows in every number, most in the tails",
+            None,
+        ),
+        _ => ok(TOPIC, "a virtual machine, with hardly any CPU time stolen"),
+    }
+}
+
+fn quota(quota: Option<&str>) -> Finding {
+    const TOPIC: &str = "CPU quota";
+    match quota {
+        Some(quota) if !quota.starts_with("max") => limited(
+            TOPIC,
+            format!("cpu.max is {quota}"),
+            "the control group stops all processes for the rest of a period once its share is used",
+            Some("run btu outside of the container, or without --cpus"),
+        ),
+        _ => ok(TOPIC, "none"),
+    }
+}
+
+fn clock(source: Option<&str>) -> Finding {
+    const TOPIC: &str = "clock";
+    match source {
+        Some(source @ ("hpet" | "acpi_pm" | "jiffies" | "refined-jiffies")) => limited(
+            TOPIC,
+            source,
+            "reading it takes about a microsecond or a system call, twice for each timed message",
+            Some("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        ),
+        Some(source) => ok(TOPIC, source),
+        None => ok(TOPIC, "this kernel does not tell which"),
+    }
+}
+
+fn busy_poll(facts: &Facts) -> Finding {
+    const TOPIC: &str = "busy polling";
+    match facts.environment.network.settings.get("net.core.busy_poll").map(String::as_str) {
+        None => limited(TOPIC, "not in this kernel", "`btu pipe` cannot measure it", None),
+        Some("0") => ok(TOPIC, "off unless a socket asks for it, which takes CAP_NET_ADMIN above net.core.busy_read"),
+        Some(time) => limited(
+            TOPIC,
+            format!("on for all sockets: {time} us"),
+            "waiting burns CPU time that is then counted as the activity's",
+            Some("sysctl -w net.core.busy_poll=0"),
+        ),
+    }
+}
+
+/// Hardware only: veth pairs and bridges have what their kernel gives them.
+fn offloads(facts: &Facts) -> Finding {
+    const TOPIC: &str = "offloads";
+    const WANTED: [&str; 3] = ["tx-checksum-ip-generic", "tx-tcp-segmentation", "rx-gro"];
+    let hardware = facts.environment.network.interfaces.iter();
+    let hardware = hardware.filter(|(name, interface)| interface.kind.is_none() && name.as_str() != "lo");
+    let lacking: Vec<String> = hardware
+        .clone()
+        .filter_map(|(name, interface)| {
+            let lacks: Vec<_> =
+                WANTED[1..].iter().filter(|wanted| !interface.features.contains(**wanted)).copied().collect();
+            (!lacks.is_empty()).then(|| format!("{name} without {}", lacks.join(", ")))
+        })
+        .collect();
+    if lacking.is_empty() {
+        let names: Vec<&str> = hardware.map(|(name, _)| name.as_str()).collect();
+        return ok(
+            TOPIC,
+            if names.is_empty() { "no hardware interface".to_owned() } else { format!("on: {}", names.join(", ")) },
+        );
+    }
+    let matters = "the processor does for each packet what hardware does for many";
+    limited(TOPIC, lacking.join("; "), matters, Some("ethtool -K INTERFACE tso on gro on"))
+}
+
+fn ipv6(facts: &Facts) -> Finding {
+    const TOPIC: &str = "IPv6";
+    if facts.ipv6 {
+        return ok(TOPIC, "in this kernel");
+    }
+    let mend = "modprobe ipv6, or start the kernel without ipv6.disable=1";
+    limited(TOPIC, "not in this kernel", "IPv6 paths cannot be measured", Some(mend))
+}
+
+fn packet_filter(facts: &Facts) -> Finding {
+    const TOPIC: &str = "packet filter";
+    if !facts.packet_filter {
+        return ok(TOPIC, "none that this user can see");
+    }
+    limited(
+        TOPIC,
+        "packets pass rules of iptables or nftables",
+        "each costs time per packet; an agent's port (7417) and the ports of its activities (any free one) have to be let in",
+        Some("nft add rule inet filter input ip saddr CONTROLLER accept"),
+    )
+}
+
+fn size(bytes: u64) -> String {
+    Bytes::new(bytes).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::environment::{IdleState, Interface, collect};
+
+/// A workstation on which everything works, whatever the machine of the test is.
+fn healthy() -> Facts {
+    let mut environment = collect();
+    environment.processor.virtual_machine = false;
+    environment.processor.governors = vec!["performance".to_owned()];
+    environment.processor.idle_states = Vec::new();
+    environment.processor.quota = None;
+    environment.kernel.clock_source = Some("tsc".to_owned());
+    environment.network.settings = BTreeMap::from([("net.core.busy_poll".to_owned(), "0".to_owned())]);
+    environment.network.interfaces = BTreeMap::new();
+    Facts {
+        environment,
+        namespaces: Ok("root".to_owned()),
+        netem: Ok(()),
+        capabilities: u64::MAX,
+        open_files: Some(65_536),
+        locked_bytes: Some(u64::MAX),
+        scratch_free_bytes: Some(100 << 30),
+        latency_request: true,
+        io_uring_disabled: Some(0),
+        ipv6: true,
+        packet_filter: false,
+    }
+}
+
+fn of(facts: &Facts, topic: &str) -> Finding {
+    judge(facts).into_iter().find(|finding| finding.topic == topic).unwrap()
+}
+
+#[test]
+fn a_healthy_host_has_nothing_to_complain_of() {
+    let complaints: Vec<_> = judge(&healthy()).into_iter().filter(|finding| finding.health != Health::Ok).collect();
+    assert_eq!(complaints, []);
+}
+
+/// A topic, how bad it is, and what makes it so.
+type Break = (&'static str, Health, fn(&mut Facts));
+
+/// Each fact that is wrong is found, by its topic and nothing else, says why it matters, and mostly what mends it.
+#[test]
+fn whatever_is_wrong_is_found_and_nothing_else() {
+    let broken: [Break; 17] = [
+        ("namespaces", Health::Missing, |facts| facts.namespaces = Err("unshare: EPERM".to_owned())),
+        ("kernel netem", Health::Missing, |facts| facts.netem = Err("no sch_netem".to_owned())),
+        ("disk", Health::Limited, |facts| facts.scratch_free_bytes = Some(1 << 30)),
+        ("disk", Health::Missing, |facts| facts.scratch_free_bytes = None),
+        ("open files", Health::Missing, |facts| facts.open_files = Some(256)),
+        ("capabilities", Health::Limited, |facts| facts.capabilities = 0),
+        ("locked memory", Health::Limited, |facts| facts.locked_bytes = Some(65_536)),
+        ("io_uring", Health::Limited, |facts| facts.io_uring_disabled = Some(2)),
+        ("frequency", Health::Limited, |facts| facts.environment.processor.governors = vec!["powersave".to_owned()]),
+        ("clock", Health::Limited, |facts| facts.environment.kernel.clock_source = Some("hpet".to_owned())),
+        ("CPU quota", Health::Limited, |facts| facts.environment.processor.quota = Some("50000 100000".to_owned())),
+        ("busy polling", Health::Limited, |facts| facts.environment.network.settings = BTreeMap::new()),
+        ("IPv6", Health::Limited, |facts| facts.ipv6 = false),
+        ("packet filter", Health::Limited, |facts| facts.packet_filter = true),
+        ("idle states", Health::Limited, |facts| {
+            facts.latency_request = false;
+            let name = "C10".to_owned();
+            facts.environment.processor.idle_states =
+                vec![IdleState { name, exit_latency_us: Some(890), disabled: false }];
+        }),
+        ("hypervisor", Health::Limited, |facts| {
+            facts.environment.processor.virtual_machine = true;
+            let (steal_ns, idle_ns) = (10_000_000_000, 990_000_000_000);
+            facts.environment.cpu_time =
+                Some(btu_suite::record::MachineCpu { steal_ns, idle_ns, ..Default::default() });
+        }),
+        ("offloads", Health::Limited, |facts| {
+            let features = BTreeSet::from(["rx-gro".to_owned()]);
+            let interface = Interface { features, ..Interface::default() };
+            facts.environment.network.interfaces = BTreeMap::from([("eth0".to_owned(), interface)]);
+        }),
+    ];
+    for (topic, health, break_it) in broken {
+        let mut facts = healthy();
+        break_it(&mut facts);
+        let complaints: Vec<_> = judge(&facts).into_iter().filter(|finding| finding.health != Health::Ok).collect();
+        let [found] = &complaints[..] else { panic!("{topic}: {complaints:?}") };
+        assert_eq!((found.topic.as_str(), found.health), (topic, health));
+        assert!(!found.seen.is_empty() && !found.matters.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn deep_sleep_is_no_trouble_where_it_can_be_forbidden() {
+    let mut facts = healthy();
+    let name = "C10".to_owned();
+    facts.environment.processor.idle_states = vec![IdleState { name, exit_latency_us: Some(890), disabled: false }];
+    assert_eq!(of(&facts, "idle states").seen, "C10 takes up to 890 us to wake from; btu can forbid it during a run");
+    facts.latency_request = false;
+    facts.environment.processor.idle_states[0].disabled = true;
+    assert_eq!(of(&facts, "idle states").health, Health::Ok);
+}
+
+#[test]
+fn only_what_nothing_works_without_is_essential() {
+    let mut facts = healthy();
+    facts.open_files = Some(20);
+    assert!(of(&facts, "open files").essential);
+    facts.namespaces = Err("no".to_owned());
+    assert_eq!(judge(&facts).iter().filter(|finding| finding.essential).count(), 1);
+}
