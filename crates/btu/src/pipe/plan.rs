@@ -140,7 +140,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> HintRun {
             PrecisionName::Full => HintPlan { target: Span::from_milliseconds(200), ..standard },
         }
     };
-    let pipe = PipePlan { pattern: Pattern::PingPong, ..plan };
+    let pipe = PipePlan { pattern: Pattern::PingPong, pairs: 1, ..plan };
     HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) }
 }
 
