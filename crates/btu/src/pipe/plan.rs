@@ -94,7 +94,7 @@ fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     let job = |kind: &Kind| {
         let idle = plan(*kind)?;
         Ok(match () {
-            () if pipe.aim.hint => Job::Hint(Box::new(hint(pipe, idle))),
+            () if pipe.aim.hint => Job::Hint(Box::new(hint(pipe, idle)?)),
             () if pipe.aim.load.is_empty() => Job::One(Box::new(idle)),
             () => {
                 let busy = pipe.aim.load.iter().map(|load| PipePlan { load: *load, ..idle.clone() });
@@ -129,7 +129,11 @@ fn stack(pipe: &Pipe, place: &Place, plan: impl Fn(Kind) -> anyhow::Result<PipeP
 }
 
 /// HINT over this pipe, with its messages beside it.
-fn hint(pipe: &Pipe, plan: PipePlan) -> HintRun {
+fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
+    if plan.socket.zero_copy {
+        let problem = "HINT's messages have 24 bytes, and their memory is used again at once: leave --zerocopy out";
+        return Err(Refusal::Usage(problem.to_owned()));
+    }
     let of = |processes| {
         let standard = HintPlan::standard(processes);
         match pipe.precision {
@@ -141,7 +145,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> HintRun {
         }
     };
     let pipe = PipePlan { pattern: Pattern::PingPong, pairs: 1, ..plan };
-    HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) }
+    Ok(HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) })
 }
 
 /// What HINT's exchange is held against: two double-precision numbers.
