@@ -67,7 +67,7 @@ fn ready(place: &str, code: Option<&str>) {
     if let Some(code) = code {
         let said = writeln!(
             std::io::stdout(),
-            "pairing code {code}, good for ten minutes; on the other machine, for example:\n  btu hosts --pair HOST={code}"
+            "pairing code {code}, good for ten minutes; for one command on the other machine, for example:\n  btu rate --hosts FILE --pair NAME={code}"
         );
         drop(said);
     }

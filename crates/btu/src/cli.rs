@@ -315,7 +315,11 @@ pub(crate) enum Internal {
         socket: PathBuf,
     },
     /// Performs one activity
-    Worker,
+    Worker {
+        /// None of its files may be longer
+        #[arg(long)]
+        file_bytes: Option<u64>,
+    },
 }
 
 fn quantity<T: std::str::FromStr<Err = btu_units::ParseError>>(text: &str) -> Result<T, String> {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use btu_control::protocol::{
     CollectReply, CollectRequest, HelloRequest, PROTOCOL, PrepareRequest, ReleaseRequest, RenewRequest, ReserveReply,
     ReserveRequest, StartRequest,
 };
-use btu_suite::activity::{Activity, Cpu, Order, Rounds};
+use btu_suite::activity::{Activity, Cpu, Disk, Order, Rounds, Work};
 use btu_units::Span;
 use hyper_util::rt::TokioIo;
 use nix::sys::signal::{Signal, kill};
@@ -178,6 +178,34 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
         assert_eq!(refused.code(), Code::FailedPrecondition);
         assert!(refused.message().contains("lacks reservations"), "{}", refused.message());
     });
+}
+
+/// What is allowed is written to the end of what is allowed; the kernel holds a worker to it whatever it was ordered.
+#[test]
+fn a_worker_s_files_are_bounded_by_the_kernel() {
+    let written = |bytes: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let (directory, file) = (directory.path().to_owned(), btu_units::Bytes::new(1 << 20));
+        let disk = Disk { directory, source: None, file, work: Work::Bytes(file) };
+        let order = Order { seed: 1, deadline: Span::from_seconds(30), activity: Activity::Disk(disk) };
+        let mut child = btu(&["internal", "worker", "--file-bytes", bytes])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // A worker that is killed does not read on.
+        writeln!(input, "{}", serde_json::to_string(&order).unwrap()).ok();
+        writeln!(input, "go").ok();
+        let mut said = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        while !said.contains("done") && output.read_line(&mut said).unwrap() > 0 {}
+        drop(input);
+        child.wait().unwrap();
+        said
+    };
+    assert!(written("1048576").contains("done"));
+    assert!(!written("1000000").contains("done"));
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 
+use nix::sys::resource::{Resource, setrlimit};
+
 use btu_suite::activity::{Activity, Order, Performance, Word};
 
 /// The longest order accepted on standard input, in bytes.
@@ -17,12 +19,19 @@ const ORDER_LIMIT_BYTES: u64 = 1 << 20;
 /// Why a worker cannot do its order.
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs the worker on standard input and output; the exit code says whether the activity was performed.
-pub fn run() -> ExitCode {
-    match perform() {
+/// Runs the worker on standard input and output; the exit code says whether the activity was performed. The kernel lets none
+/// of its files become longer than `file_bytes` (setrlimit(2), `RLIMIT_FSIZE`).
+pub fn run(file_bytes: Option<u64>) -> ExitCode {
+    match bound(file_bytes).and_then(|()| perform()) {
         Ok(word) => finish(&word, ExitCode::SUCCESS),
         Err(trouble) => finish(&Word::Failed { message: trouble.to_string() }, ExitCode::FAILURE),
     }
+}
+
+fn bound(file_bytes: Option<u64>) -> Result<(), Trouble> {
+    let Some(bytes) = file_bytes else { return Ok(()) };
+    setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes)
+        .map_err(|error| format!("limiting its files to {bytes} bytes: {error}").into())
 }
 
 fn finish(word: &Word, code: ExitCode) -> ExitCode {

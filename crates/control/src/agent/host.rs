@@ -202,6 +202,11 @@ impl Host {
         &self.executable
     }
 
+    /// The longest file that a worker may write.
+    pub(super) fn longest_file(&self) -> Option<Bytes> {
+        self.state().policy.as_ref().map(Policy::scratch_bytes)
+    }
+
     /// Where host activities may write.
     pub(super) fn scratch_directory(&self) -> PathBuf {
         let state = self.state();

@@ -116,6 +116,11 @@ impl Policy {
         &self.scratch_directory.value
     }
 
+    /// How much host activities may write.
+    pub fn scratch_bytes(&self) -> Bytes {
+        self.scratch_bytes.value
+    }
+
     /// Kinds of activity that are allowed.
     pub fn activities(&self) -> &[String] {
         &self.activities.value

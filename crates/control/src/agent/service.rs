@@ -125,7 +125,7 @@ impl Agent for Service {
         let order = self.host.admit(&caller, session, order)?;
         let order_json = serde_json::to_string(&order).map_err(internal("writing the order"))?;
         self.host.cell(session, cell, |_| ())?;
-        let worker = Worker::prepare(self.host.executable(), &order, &order_json).await?;
+        let worker = Worker::prepare(self.host.executable(), self.host.longest_file(), &order, &order_json).await?;
         let endpoint = worker.endpoint.map(|endpoint| endpoint.to_string()).unwrap_or_default();
         // The session may have lapsed meanwhile; then the worker is dropped here, and so killed.
         self.host.still(&caller, session)?;

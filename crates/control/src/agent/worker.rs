@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use btu_suite::activity::{Order, Word};
 use btu_suite::record::{Failure, Report};
-use btu_units::Span;
+use btu_units::{Bytes, Span};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, watch};
@@ -84,9 +84,14 @@ impl Rein {
 }
 
 impl Worker {
-    /// Makes the process, gives it its order and waits until it is ready.
-    pub(super) async fn prepare(executable: &Path, order: &Order, order_json: &str) -> Result<Self, Status> {
-        let mut process = Process::spawn(executable)
+    /// Makes the process, gives it its order and waits until it is ready. None of its files may be longer than `most`.
+    pub(super) async fn prepare(
+        executable: &Path,
+        most: Option<Bytes>,
+        order: &Order,
+        order_json: &str,
+    ) -> Result<Self, Status> {
+        let mut process = Process::spawn(executable, most)
             .map_err(|error| Status::internal(format!("starting a worker ({}): {error}", executable.display())))?;
         let kind = order.activity.kind();
         match timeout(PREPARE_LIMIT, process.exchange(order_json)).await {
@@ -168,9 +173,11 @@ struct Process {
 }
 
 impl Process {
-    fn spawn(executable: &Path) -> std::io::Result<Self> {
+    fn spawn(executable: &Path, most: Option<Bytes>) -> std::io::Result<Self> {
+        let limit = most.map(|most| format!("--file-bytes={}", most.count()));
         let mut child = Command::new(executable)
             .args(["internal", "worker"])
+            .args(limit)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
