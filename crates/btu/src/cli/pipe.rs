@@ -22,10 +22,11 @@ Examples:
   btu pipe --layers                                    what TLS, HTTP/2 and QUIC cost, above plain TCP and UDP
   btu pipe --load cpu,disk                             what is left while the machine also works
   btu pipe --hint --network '10 Mb/s'                  HINT by two processes with that network between them
+  btu pipe --transport tcp,tls,quic --pairs 4          four connections at once
   btu pipe --resume latest                             the sizes that a stopped run still lacks
 
-Transports: tcp, udp, unix-stream, unix-seqpacket, pipe, shared-memory. Sizes are NetPIPE's sequence between two sizes,
-a list such as 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
+Transports: tcp, udp, tls, quic, http2, unix-stream, unix-seqpacket, pipe, shared-memory. Sizes are NetPIPE's sequence
+between two sizes, a list such as 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -92,6 +93,8 @@ pub(crate) struct Pipe {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) receive_buffer: Option<Bytes>,
     #[command(flatten)]
+    pub(crate) calls: Calls,
+    #[command(flatten)]
     pub(crate) memory: Memory,
     /// Time every single exchange, too
     #[arg(long)]
@@ -128,7 +131,7 @@ pub(crate) struct Aim {
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "transport", "layers", "load", "hint", "pattern", "sizes", "perturbation", "precision", "trials", "target_time",
         "limit", "local", "network", "from", "to", "settings", "nodelay", "send_buffer", "receive_buffer", "cold", "offset",
-        "integrity", "each", "seed", "label"
+        "integrity", "each", "seed", "label", "engine", "zerocopy", "busy_poll", "pairs"
     ])]
     pub(crate) resume: Option<String>,
 }
@@ -160,6 +163,32 @@ pub(crate) struct Wanted {
     /// Every size in the table, not one of each octave
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+/// How bytes are handed to the system.
+#[derive(Debug, Args)]
+pub(crate) struct Calls {
+    /// How system calls are made: one blocking call for each piece, or `io_uring` (TCP)
+    #[arg(long, value_enum, default_value = "blocking")]
+    pub(crate) engine: EngineName,
+    /// Send from the program's own memory (`MSG_ZEROCOPY`; TCP)
+    #[arg(long)]
+    pub(crate) zerocopy: bool,
+    /// A receiver looks this long before it sleeps (`SO_BUSY_POLL`; TCP)
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) busy_poll: Option<Span>,
+    /// So many pairs at once, each with a connection and a thread of its own; throughputs are added
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) pairs: u32,
+}
+
+/// How system calls are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// One blocking call for each piece
+    Blocking,
+    /// Requests and completions in rings
+    IoUring,
 }
 
 /// What messages lie in.

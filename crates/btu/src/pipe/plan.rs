@@ -4,12 +4,12 @@ use btu_network::{Drawing, Reader};
 use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Network, Path};
 use btu_suite::pipe::{
-    Buffers, Cache, Check, Kind, Pattern, PipePlan, Place, Precision, Purpose, SetPlan, Sizes, SocketOptions,
+    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Purpose, SetPlan, Sizes, SocketOptions,
 };
 use btu_units::{BitRate, Bytes, Span};
 
 use super::job::Job;
-use crate::cli::{Pipe, PrecisionName};
+use crate::cli::{EngineName, Pipe, PrecisionName};
 use crate::exit::Refusal;
 use crate::{files, preflight};
 
@@ -82,7 +82,7 @@ pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
 }
 
 /// The stack where none is given: from what carries bytes to what applications speak.
-const STACK: [Kind; 3] = [Kind::UnixStream, Kind::Udp, Kind::Tcp];
+const STACK: [Kind; 6] = [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic];
 
 fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     let plan = |kind| plan(pipe, kind, seed, place);
@@ -169,8 +169,14 @@ fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place) -> anyhow::Result<Pip
             no_delay: pipe.nodelay,
             send_buffer: pipe.send_buffer,
             receive_buffer: pipe.receive_buffer,
-            ..SocketOptions::default()
+            zero_copy: pipe.calls.zerocopy,
+            busy_poll: pipe.calls.busy_poll,
+            engine: match pipe.calls.engine {
+                EngineName::Blocking => Engine::Blocking,
+                EngineName::IoUring => Engine::IoUring,
+            },
         },
+        pairs: pipe.calls.pairs,
         ..PipePlan::new(seed, kind, place)
     };
     btu_traffic::pipe_check(&plan).map_err(|error| Refusal::Usage(error.to_string()))?;

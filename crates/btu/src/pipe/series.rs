@@ -9,6 +9,7 @@ use btu_store::Level;
 use btu_suite::activity::{Activity, Order, PipeEnd, PipeMeeting, Token, Word};
 use btu_suite::cell::Load;
 use btu_suite::pipe::{End, PipePlan, PipeVerdict, Point, Schedule, Sizes, Turns, judge};
+use btu_suite::record::Outcome;
 use btu_testbed::house::Signals;
 use btu_units::Span;
 
@@ -89,6 +90,8 @@ pub(super) struct Series<'a> {
     points: Vec<Vec<Point>>,
     /// Ends that are done.
     done: Vec<Who>,
+    /// What the near ends say of how bytes were moved.
+    notes: Vec<String>,
     begun: Instant,
     /// What was known before.
     before: usize,
@@ -98,7 +101,7 @@ impl<'a> Series<'a> {
     /// Signatures of these plans, of which something may be known already.
     pub(super) fn new(place: &'a Place<'a>, plans: &'a [PipePlan], known: Vec<Vec<Point>>) -> Self {
         let before = known.iter().map(Vec::len).sum();
-        Self { place, plans, points: known, done: Vec::new(), begun: Instant::now(), before }
+        Self { place, plans, points: known, done: Vec::new(), notes: Vec::new(), begun: Instant::now(), before }
     }
 
     /// Measures all that is missing; `save` keeps each point before the next is measured.
@@ -121,6 +124,7 @@ impl<'a> Series<'a> {
                 journal.note(Level::Info, &text)?;
             }
         }
+        self.notes.iter().try_for_each(|text| journal.note(Level::Info, text))?;
         ends.finish()
     }
 
@@ -174,9 +178,12 @@ impl<'a> Series<'a> {
         loop {
             match ends.next(patience(&self.plans[number]), || self.place.trouble())? {
                 (who, Said::Word(Word::Point(point))) if who == near => return Ok(Some(*point)),
-                (who, Said::Word(Word::Done(_))) => {
+                (who, Said::Word(Word::Done(report))) => {
                     self.done.push(who);
                     if who == near {
+                        if let Outcome::Piped { notes, .. } = report.outcome {
+                            self.notes.extend(notes);
+                        }
                         return Ok(None);
                     }
                 }

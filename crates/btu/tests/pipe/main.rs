@@ -39,11 +39,11 @@ fn json(directory: &Path, arguments: &[&str]) -> Value {
 fn transports_of_one_machine_need_no_laboratory() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let btu = |arguments: &[&str]| printed(directory.path(), arguments);
-    let transports = "tcp,udp,unix-stream,unix-seqpacket,pipe,shared-memory";
+    let transports = "tcp,udp,tls,quic,http2,unix-stream,unix-seqpacket,pipe,shared-memory";
     let quick = ["pipe", "--local", "--sizes", "1,1000,70000", "--target-time", "2 ms", "--trials", "2", "--transport"];
     let results: Value = serde_json::from_str(&btu(&[&quick[..], &[transports, "--json"]].concat())).expect("JSON");
     let results = results.as_array().expect("a result for each transport");
-    assert_eq!(results.len(), 6);
+    assert_eq!(results.len(), 9);
     for result in results {
         let is_udp = result["result"]["kind"] == "udp";
         assert_eq!(sizes(result), if is_udp { vec![1, 1000] } else { vec![1, 1000, 70_000] });
@@ -68,7 +68,7 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
         (&["--layers", "--cold"], "leave one out"),
         (&["--load", "idle"], "there are cpu, disk, transfer"),
         (&["--resume", "latest", "--sizes", "1"], "cannot be used with"),
-        (&["--transport", "udp", "--pattern", "streaming"], "UDP does not know any pattern but ping-pong"),
+        (&["--transport", "http2", "--pattern", "streaming"], "HTTP/2 does not know any pattern but ping-pong"),
         (&["--transport", "pipe", "--nodelay", "off"], "pipe does not know Nagle's algorithm"),
         (&["--transport", "udp", "--sizes", "1MB"], "give smaller sizes"),
         (&["--network", "nowhere"], "there is no file and no library network `nowhere`"),

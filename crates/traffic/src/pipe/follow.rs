@@ -24,7 +24,9 @@ pub(super) fn follow<P: Pipe>(talk: &mut Talk<P>, largest: Bytes) -> io::Result<
                 talk.say(&account)?;
             }
             Kind::Farewell => return talk.say(&Frame::plain(Kind::Farewell)),
-            Kind::Ready | Kind::Account => return Err(nonsense("the near end answered instead of asking")),
+            Kind::Ready | Kind::Account | Kind::Further => {
+                return Err(nonsense("the near end answered instead of asking"));
+            }
         }
     }
 }
@@ -38,6 +40,7 @@ fn round(frame: &Frame, largest: Bytes) -> io::Result<Round> {
 
 fn account(seen: &Seen, repeats: super::Repeats) -> Frame {
     Frame {
+        count: seen.begun.nanoseconds(),
         received: seen.received,
         sent: seen.sent,
         elapsed_ns: seen.elapsed.nanoseconds(),

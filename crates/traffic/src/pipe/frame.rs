@@ -6,8 +6,8 @@
 //! | 4 | kind |
 //! | 5 | pattern |
 //! | 6..8 | zero |
-//! | 8..16 | size of a message in bytes |
-//! | 16..24 | repetitions |
+//! | 8..16 | size of a message in bytes; of a further pair, the port at which the far end listens |
+//! | 16..24 | repetitions; in an account: when the round began, in nanoseconds by the far end's clock |
 //! | 24..32 | in an account: messages sent |
 //! | 32..40 | in an account: messages received |
 //! | 40..48 | in an account: messages of them with a wrong byte |
@@ -17,7 +17,8 @@
 //!
 //! Numbers have their most significant byte first. The near end asks and the far end answers, always in turn: the near
 //! end says `Round`, the far one `Ready`; then messages flow; the near end says `Tell`, the far one `Account`. At the end
-//! both say `Farewell`.
+//! both say `Farewell`. Where several pairs are measured together, both first say `Further` over the first, once for each
+//! other.
 
 use btu_suite::pipe::Pattern;
 
@@ -40,6 +41,12 @@ pub(super) enum Kind {
     Account = 4,
     /// That was all.
     Farewell = 5,
+    /// Where does the next pair meet?
+    Further = 6,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [Self::Round, Self::Ready, Self::Tell, Self::Account, Self::Farewell, Self::Further];
 }
 
 /// One of them, with its numbers.
@@ -93,11 +100,10 @@ impl Frame {
         if bytes[..4] != MAGIC || bytes[6..8] != [0; 2] {
             return None;
         }
-        let kinds = [Kind::Round, Kind::Ready, Kind::Tell, Kind::Account, Kind::Farewell];
         let mut numbers = bytes[8..].chunks_exact(8).map(|number| number.try_into().map_or(0, u64::from_be_bytes));
         let mut next = || numbers.next().unwrap_or(0);
         Some(Self {
-            kind: kinds.into_iter().find(|kind| *kind as u8 == bytes[4])?,
+            kind: Kind::ALL.into_iter().find(|kind| *kind as u8 == bytes[4])?,
             pattern: Pattern::ALL.into_iter().find(|pattern| *pattern as u8 == bytes[5])?,
             size: next(),
             count: next(),
@@ -119,8 +125,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_said_is_heard(numbers in any::<[u64; 8]>(), kind in 0usize..5, pattern in 0usize..3) {
-            let kind = [Kind::Round, Kind::Ready, Kind::Tell, Kind::Account, Kind::Farewell][kind];
+        fn what_is_said_is_heard(numbers in any::<[u64; 8]>(), kind in 0usize..6, pattern in 0usize..3) {
+            let kind = Kind::ALL[kind];
             let [size, count, sent, received, wrong, elapsed_ns, repeated, duplicates] = numbers;
             let pattern = Pattern::ALL[pattern];
             let frame = Frame { kind, pattern, size, count, sent, received, wrong, elapsed_ns, repeated, duplicates };

@@ -45,7 +45,12 @@ impl Performance for Alone {
         if self.1 == End::Near {
             heard(tell, |measured| drop(hint::alone(&self.0, measured)))?;
         }
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Piped { left_out: 0 } })
+        Ok(Report {
+            started,
+            finished: now(),
+            cpu: cpu_since(before),
+            outcome: Outcome::Piped { left_out: 0, notes: Vec::new() },
+        })
     }
 }
 

@@ -1,13 +1,14 @@
-//! The near end: goes through the sizes, size by size and trial by trial.
+//! The near end: goes through the sizes, size by size and trial by trial, with all pairs at once.
 
 use std::io;
 
 use btu_stats::Histogram;
 use btu_suite::pipe::{Books, End, Next, Pattern, PipePlan, Point, Precision, Schedule, Trial};
-use btu_units::{Bytes, Span};
+use btu_units::Bytes;
 
 use super::frame::{Frame, Kind};
-use super::talk::{Round, Seen, Talk};
+use super::pairs::{self, Played};
+use super::talk::{Round, Talk};
 use super::{Pipe, Repeats};
 
 /// Exchanges of the first size before anything is measured, to know about how long one takes (`NetPIPE` 3: a hundred).
@@ -15,25 +16,18 @@ const PILOT: u64 = 20;
 
 /// A near end at work.
 pub(super) struct Lead<'a, P> {
-    talk: &'a mut Talk<P>,
+    /// One for each pair.
+    talks: &'a mut [Talk<P>],
     plan: &'a PipePlan,
     /// Repeats so far at this end and at the far one.
     repeats: [Repeats; 2],
     points: Vec<Point>,
 }
 
-/// Both ends' accounts of a round.
-struct Played {
-    near: Seen,
-    far: Seen,
-    /// Of both ends, in this round.
-    repeats: Repeats,
-}
-
 impl<'a, P: Pipe> Lead<'a, P> {
     /// At the beginning.
-    pub(super) fn new(talk: &'a mut Talk<P>, plan: &'a PipePlan) -> Self {
-        Self { talk, plan, repeats: [Repeats::default(); 2], points: Vec::new() }
+    pub(super) fn new(talks: &'a mut [Talk<P>], plan: &'a PipePlan) -> Self {
+        Self { talks, plan, repeats: [Repeats::default(); 2], points: Vec::new() }
     }
 
     /// Measures every size up to `largest` that the plan wants, and tells each point when it is finished. How many sizes
@@ -64,7 +58,7 @@ impl<'a, P: Pipe> Lead<'a, P> {
     /// The one-way time of a few exchanges of the first size, in seconds.
     fn pilot(&mut self, size: Bytes) -> io::Result<f64> {
         let played = self.play(size, PILOT, None)?;
-        Ok(self.trial(&played, PILOT).one_way_seconds(self.plan.pattern))
+        Ok(self.trial(&played).one_way_seconds(self.plan.pattern))
     }
 
     fn point(
@@ -82,66 +76,62 @@ impl<'a, P: Pipe> Lead<'a, P> {
         for _ in 0..trials {
             let played = self.play(size, repetitions, point.each.as_mut())?;
             point.books = point.books.and(books(&played));
-            point.trials.push(self.trial(&played, repetitions));
+            point.trials.push(self.trial(&played));
         }
+        self.talks.iter_mut().for_each(|talk| talk.pipe.rest());
         tell(&point)?;
         self.points.push(point);
         Ok(())
     }
 
-    /// One round: announced, played, accounted for by both ends.
+    /// One round, of which only its own repeats are told.
     fn play(&mut self, size: Bytes, repetitions: u64, each: Option<&mut Histogram>) -> io::Result<Played> {
         let round = Round { pattern: self.plan.pattern, size: size.count() as usize, repetitions };
-        let (pattern, size) = (round.pattern, size.count());
-        self.talk.say(&Frame { pattern, size, count: repetitions, ..Frame::plain(Kind::Round) })?;
-        self.talk.hear_kind(Kind::Ready)?;
-        let near = self.talk.lead(round, each)?;
-        let near_repeats = self.talk.pipe.repeats();
-        self.talk.say(&Frame::plain(Kind::Tell))?;
-        let account = self.talk.hear_kind(Kind::Account)?;
-        let far = Seen {
-            elapsed: Span::from_nanoseconds(account.elapsed_ns),
-            sent: account.sent,
-            received: account.received,
-            wrong: account.wrong,
-        };
-        let far_repeats = Repeats { repeated: account.repeated, duplicates: account.duplicates };
-        let now = [near_repeats, far_repeats];
-        let repeats =
-            self.repeats.iter().zip(now).fold(Repeats::default(), |sum, (before, now)| sum.and(now.since(*before)));
-        self.repeats = now;
-        Ok(Played { near, far, repeats })
+        let played = pairs::play(self.talks, round, each)?;
+        let before = std::mem::replace(&mut self.repeats, played.repeats);
+        let own = [0, 1].map(|end| played.repeats[end].since(before[end]));
+        Ok(Played { repeats: own, ..played })
     }
 
-    fn trial(&self, played: &Played, repetitions: u64) -> Trial {
-        let (elapsed, clock) = match self.plan.pattern {
+    /// The repetitions of a trial are those of one pair: so many took that long, and all pairs did as many at once.
+    fn trial(&self, played: &Played) -> Trial {
+        let pattern = self.plan.pattern;
+        let (elapsed, clock) = match pattern {
             Pattern::Streaming => (played.far.elapsed, End::Far),
             Pattern::PingPong | Pattern::Bidirectional => (played.near.elapsed, End::Near),
         };
-        let Repeats { repeated, duplicates } = played.repeats;
-        Trial { repetitions, elapsed, clock, lost: repeated.saturating_sub(duplicates), repeated }
+        let repetitions = (played.completed(pattern) / u64::from(self.plan.pairs)).max(1);
+        let Books { sent, received, duplicates, .. } = books(played);
+        let lost = sent.saturating_sub(received).saturating_sub(duplicates);
+        Trial { repetitions, elapsed, clock, lost, repeated: played.repeated() }
     }
 
     /// Says farewell. A far end that has gone on hearing it was too quick to be heard itself.
     fn part(&mut self) -> io::Result<()> {
         use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, UnexpectedEof};
-        self.talk.say(&Frame::plain(Kind::Farewell))?;
-        match self.talk.hear_kind(Kind::Farewell) {
-            Err(error) if !matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset | UnexpectedEof) => {
+        for talk in &mut *self.talks {
+            talk.say(&Frame::plain(Kind::Farewell))?;
+            match talk.hear_kind(Kind::Farewell) {
                 Err(error)
+                    if !matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset | UnexpectedEof) =>
+                {
+                    return Err(error);
+                }
+                _ => talk.pipe.close(),
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 }
 
 /// A round in the books of its size.
-fn books(Played { near, far, repeats }: &Played) -> Books {
+fn books(played: &Played) -> Books {
+    let Played { near, far, repeats: [own, others] } = played;
     let received = near.received + far.received;
     Books {
-        sent: near.sent + far.sent + repeats.repeated,
+        sent: near.sent + far.sent + played.repeated(),
         received,
-        duplicates: repeats.duplicates,
+        duplicates: own.duplicates + others.duplicates,
         checked: received,
         wrong: near.wrong + far.wrong,
     }

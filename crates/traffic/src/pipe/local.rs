@@ -10,6 +10,7 @@ use btu_suite::pipe::SocketOptions;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use super::Terms;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::rights;
@@ -27,12 +28,8 @@ pub(super) struct Booth {
 
 impl Booth {
     /// Listens, or connects and presents the token.
-    pub(super) fn take(
-        meeting: &PipeMeeting,
-        token: Token,
-        kind: Type,
-        options: &SocketOptions,
-    ) -> Result<Self, TrafficError> {
+    pub(super) fn take(meeting: &PipeMeeting, kind: Type, terms: &Terms) -> Result<Self, TrafficError> {
+        let (token, options) = (terms.token, &terms.plan.socket);
         let (path, listens) = match meeting {
             PipeMeeting::ListenAt(path) => (path, true),
             PipeMeeting::ConnectAt(path) => (path, false),
@@ -75,12 +72,13 @@ impl Booth {
         }
     }
 
-    /// Shares files that `make` makes: the listener keeps the first and hands over the second.
+    /// Shares files that `make` makes: the listener keeps the first and hands over the second. The socket over which that is
+    /// done is returned with them.
     pub(super) fn share<const N: usize>(
         self,
         limit: &Limit<'_>,
         make: impl FnOnce() -> io::Result<([OwnedFd; N], [OwnedFd; N])>,
-    ) -> Result<[OwnedFd; N], TrafficError> {
+    ) -> Result<([OwnedFd; N], OwnedFd), TrafficError> {
         let (path, listens) = (self.path.clone(), self.listens);
         let line = self.meet(limit)?;
         let shared = if listens {
@@ -88,7 +86,7 @@ impl Booth {
         } else {
             rights::take(line.as_fd())
         };
-        shared.map_err(|source| trouble("share open files", &path, source))
+        shared.map(|files| (files, line)).map_err(|source| trouble("share open files", &path, source))
     }
 
     /// A caller that has said the token within a tick or so.

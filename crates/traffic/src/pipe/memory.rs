@@ -3,10 +3,12 @@
 use std::io;
 use std::thread::available_parallelism;
 
+use btu_suite::activity::PipeMeeting;
 use btu_units::Bytes;
+use socket2::Type;
 
 use super::local::Booth;
-use super::{Pipe, Setup};
+use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::memory::{Rings, create};
@@ -25,25 +27,24 @@ pub(super) struct Memory {
     is_maker: bool,
 }
 
-impl Memory {
-    /// Rings of `capacity` in whole pages.
-    pub(super) fn new(booth: Booth, capacity: Option<Bytes>) -> Self {
-        let capacity = (capacity.unwrap_or(CAPACITY).count() as usize).next_multiple_of(4096);
-        Self { is_maker: booth.listens(), booth, capacity }
-    }
-}
-
 impl Setup for Memory {
     type Pipe = Rings;
 
+    /// Rings in whole pages.
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
+        let booth = Booth::take(meeting, Type::STREAM, terms)?;
+        let capacity = terms.plan.socket.send_buffer.unwrap_or(CAPACITY).count() as usize;
+        Ok(Self { is_maker: booth.listens(), booth, capacity: capacity.next_multiple_of(4096) })
+    }
+
     fn meet(self, limit: &Limit<'_>) -> Result<Rings, TrafficError> {
         let place = self.booth.path().display().to_string();
-        let [file] = self.booth.share(limit, || {
+        let ([file], lifeline) = self.booth.share(limit, || {
             let file = create(self.capacity)?;
             Ok(([file.try_clone()?], [file]))
         })?;
         let looks = if available_parallelism().is_ok_and(|processors| processors.get() > 1) { LOOKS } else { 0 };
-        Rings::map(&file, self.capacity, self.is_maker, looks).map_err(|source| TrafficError::Pipe {
+        Rings::map(&file, self.capacity, self.is_maker, looks, lifeline).map_err(|source| TrafficError::Pipe {
             operation: "map the shared memory",
             object: place,
             source,
@@ -60,5 +61,9 @@ impl Pipe for Rings {
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
         self.read(room)
+    }
+
+    fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        Rings::exchange(self, message, room)
     }
 }

@@ -1,6 +1,9 @@
 //! What messages lie in, what is in them, and how one sees that they are right.
+//!
+//! In warm ping-pong, answers come into the memory from which questions go, as in `NetPIPE` 3: a processor's cache then has
+//! to hold one message, not two, which decides what a message half as large as the cache takes.
 
-use btu_suite::pipe::{Buffers, Cache, Check};
+use btu_suite::pipe::{Buffers, Cache, Check, End, Pattern};
 
 use crate::payload::Payload;
 
@@ -50,16 +53,20 @@ impl Pool {
 /// Messages on their way out and in at one end.
 pub(super) struct Messages {
     outgoing: Pool,
-    incoming: Pool,
+    /// Absent where messages come into the memory from which they go.
+    incoming: Option<Pool>,
+    end: End,
     /// What whole messages are made of, where every byte is looked at.
     whole: Option<Payload>,
     last: usize,
 }
 
-/// Number `n` of a round, as its first and last byte say it.
+/// Number `n` of a round, as the first and last byte say it of the message that `end` sends. The ends have different
+/// tags, so that a message which never came cannot be taken for one by what was sent from the same memory.
 #[inline]
-fn tag(n: u64) -> u8 {
-    (n % TAGS) as u8 + 1
+fn tag(n: u64, end: End) -> u8 {
+    let first = if matches!(end, End::Near) { 1 } else { 1 + TAGS as u8 };
+    (n % TAGS) as u8 + first
 }
 
 /// Where in the stream of all payload the message `n` of a round begins.
@@ -68,53 +75,63 @@ fn offset(n: u64) -> u64 {
 }
 
 impl Messages {
-    /// Room for messages of up to `largest` bytes each way. Both ends must have the same seed.
-    pub(super) fn new(buffers: &Buffers, largest: usize, seed: u64) -> Self {
+    /// Room for messages of up to `largest` bytes each way at this `end`. Both ends must have the same seed.
+    pub(super) fn new(buffers: &Buffers, pattern: Pattern, largest: usize, seed: u64, end: End) -> Self {
         let whole = (buffers.check == Check::Whole).then(|| Payload::new(seed, largest));
-        Self { outgoing: Pool::new(buffers, largest), incoming: Pool::new(buffers, largest), whole, last: 0 }
+        let is_shared = pattern == Pattern::PingPong && buffers.cache == Cache::Warm && whole.is_none();
+        let incoming = (!is_shared).then(|| Pool::new(buffers, largest));
+        Self { outgoing: Pool::new(buffers, largest), incoming, end, whole, last: 0 }
     }
 
-    /// Message number `n`, and room for its counterpart.
+    /// Message number `n`, and room for its counterpart; there is none in warm ping-pong, where nobody asks for both.
     #[inline]
     pub(super) fn both(&mut self, n: u64, length: usize) -> (&[u8], &mut [u8]) {
-        let Self { outgoing, incoming, whole, last } = self;
-        *last = incoming.advance(length);
-        (fill(outgoing, whole.as_ref(), n, length), &mut incoming.bytes[*last..*last + length])
+        let tag = tag(n, self.end);
+        let room: &mut [u8] = match &mut self.incoming {
+            Some(incoming) => {
+                self.last = incoming.advance(length);
+                &mut incoming.bytes[self.last..self.last + length]
+            }
+            None => &mut [],
+        };
+        (fill(&mut self.outgoing, self.whole.as_ref(), n, tag, length), room)
     }
 
     /// Message number `n`.
     #[inline]
     pub(super) fn message(&mut self, n: u64, length: usize) -> &[u8] {
-        fill(&mut self.outgoing, self.whole.as_ref(), n, length)
+        fill(&mut self.outgoing, self.whole.as_ref(), n, tag(n, self.end), length)
     }
 
     /// Room for a message.
     #[inline]
     pub(super) fn room(&mut self, length: usize) -> &mut [u8] {
-        self.last = self.incoming.advance(length);
-        &mut self.incoming.bytes[self.last..self.last + length]
+        let incoming = self.incoming.as_mut().unwrap_or(&mut self.outgoing);
+        self.last = incoming.advance(length);
+        &mut incoming.bytes[self.last..self.last + length]
     }
 
     /// Whether what came into the last room is message number `n`.
     #[inline]
     pub(super) fn is_right(&self, n: u64, length: usize) -> bool {
-        let message = &self.incoming.bytes[self.last..self.last + length];
+        let message = &self.incoming.as_ref().unwrap_or(&self.outgoing).bytes[self.last..self.last + length];
+        let tag = tag(n, if matches!(self.end, End::Near) { End::Far } else { End::Near });
         match &self.whole {
             Some(payload) => message == payload.at(offset(n), length),
-            None => message[0] == tag(n) && message[length - 1] == tag(n),
+            None => message[0] == tag && message[length - 1] == tag,
         }
     }
 }
 
 #[inline]
-fn fill<'a>(pool: &'a mut Pool, whole: Option<&'a Payload>, n: u64, length: usize) -> &'a [u8] {
+fn fill<'a>(pool: &'a mut Pool, whole: Option<&'a Payload>, n: u64, tag: u8, length: usize) -> &'a [u8] {
     let start = pool.advance(length);
     let message = &mut pool.bytes[start..start + length];
     if let Some(payload) = whole {
         message.copy_from_slice(payload.at(offset(n), length));
     } else {
-        message[0] = tag(n);
-        message[length - 1] = tag(n);
+        message[0] = tag;
+        message[length - 1] = tag;
     }
     message
 }
@@ -126,21 +143,17 @@ mod tests {
 
     use super::*;
 
-    fn messages(cache: Cache, offset: u64, check: Check) -> Messages {
-        Messages::new(&Buffers { cache, offset: Bytes::new(offset), check }, 10_000, 7)
-    }
-
-    fn carry(messages: &mut Messages, n: u64, length: usize) {
-        let (message, room) = messages.both(n, length);
-        room.copy_from_slice(message);
+    fn messages(cache: Cache, offset: u64, check: Check, end: End) -> Messages {
+        let buffers = Buffers { cache, offset: Bytes::new(offset), check };
+        Messages::new(&buffers, Pattern::Bidirectional, 10_000, 7, end)
     }
 
     #[test]
     fn a_warm_message_lies_where_it_was_told_and_a_cold_one_behind_the_last() {
-        let mut warm = messages(Cache::Warm, 3, Check::Ends);
+        let mut warm = messages(Cache::Warm, 3, Check::Ends, End::Near);
         let first = warm.message(0, 100).as_ptr();
         assert_eq!((first.addr() % PAGE, warm.message(1, 100).as_ptr()), (3, first));
-        let mut cold = messages(Cache::Cold { pool: Bytes::new(20_000) }, 0, Check::Ends);
+        let mut cold = messages(Cache::Cold { pool: Bytes::new(20_000) }, 0, Check::Ends, End::Near);
         let places: Vec<_> = (0..300).map(|n| cold.message(n, 100).as_ptr().addr()).collect();
         assert!(places.iter().all(|place| place % LINE == 0));
         assert_eq!(places[1] - places[0], 128);
@@ -148,24 +161,35 @@ mod tests {
         assert_eq!((places[156], places[157]), (places[0], places[1]));
     }
 
+    #[test]
+    fn warm_ping_pong_has_one_buffer_and_its_own_question_is_no_answer() {
+        let mut near = Messages::new(&Buffers::PLAIN, Pattern::PingPong, 100, 7, End::Near);
+        for n in 0..300 {
+            let sent = near.message(n, 100).as_ptr();
+            assert_eq!(near.room(100).as_ptr(), sent);
+            assert!(!near.is_right(n, 100), "{n}: nothing has come");
+        }
+    }
+
     proptest! {
         #[test]
         fn a_carried_message_is_right_and_another_is_not(n in any::<u64>(), length in 1usize..10_000, whole in any::<bool>()) {
             let check = if whole { Check::Whole } else { Check::Ends };
-            let mut messages = messages(Cache::Warm, 1, check);
-            carry(&mut messages, n, length);
-            prop_assert!(messages.is_right(n, length));
+            let (mut near, mut far) = (messages(Cache::Warm, 1, check, End::Near), messages(Cache::Warm, 2, check, End::Far));
+            far.room(length).copy_from_slice(near.message(n, length));
+            prop_assert!(far.is_right(n, length));
             // A byte of the payload may be like another one, in a short message.
-            prop_assert!(whole && length < 8 || !messages.is_right(n.wrapping_add(1), length));
+            prop_assert!(whole && length < 8 || !far.is_right(n.wrapping_add(1), length));
         }
 
         #[test]
         fn every_wrong_byte_of_a_whole_message_is_seen(length in 1usize..10_000, at in any::<prop::sample::Index>()) {
-            let mut messages = messages(Cache::Warm, 0, Check::Whole);
-            carry(&mut messages, 5, length);
-            let place = messages.last + at.index(length);
-            messages.incoming.bytes[place] ^= 4;
-            prop_assert!(!messages.is_right(5, length));
+            let mut near = messages(Cache::Warm, 0, Check::Whole, End::Near);
+            let mut far = messages(Cache::Warm, 0, Check::Whole, End::Far);
+            let room = far.room(length);
+            room.copy_from_slice(near.message(5, length));
+            room[at.index(length)] ^= 4;
+            prop_assert!(!far.is_right(5, length));
         }
     }
 }

@@ -5,24 +5,36 @@
 //! else. The method is `NetPIPE`'s (Snell, Mikler, Gustafson 1996; Turner and Chen 2002): for each size so many round trips that
 //! a trial lasts about as long as wanted, several trials, the first and last byte of every message checked.
 
+mod certificate;
+mod check;
 mod follow;
 mod frame;
 mod fuzz;
+mod http2;
 mod integrate;
 mod lead;
 mod local;
 mod memory;
 mod message;
+mod pairs;
 mod perform;
+mod quic;
+mod ring;
 mod stream;
 mod talk;
 mod tcp;
+mod tls;
 mod tube;
 mod udp;
 mod unix;
+mod zero_copy;
 
 use std::io;
 use std::net::SocketAddr;
+
+use btu_suite::activity::{PipeMeeting, Token};
+use btu_suite::pipe::{End, PipePlan};
+use btu_units::Span;
 
 use crate::clock::Limit;
 use crate::error::TrafficError;
@@ -31,6 +43,9 @@ use crate::error::TrafficError;
 ///
 /// Calls wait as long as it takes: a peer that is gone is an error, and who started the process bounds everything else.
 pub(crate) trait Pipe: Send {
+    /// Whether messages of a stream can get lost: then [`Self::begin_stream`] and [`Self::catch`] take them.
+    const LOSES: bool = false;
+
     /// Hands all of `message` to the transport.
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
 
@@ -44,16 +59,66 @@ pub(crate) trait Pipe: Send {
         self.receive(room)
     }
 
+    /// Sends something that is no message of a measurement, from memory that is gone when this returns.
+    fn say(&mut self, words: &[u8]) -> io::Result<()> {
+        self.send(words)
+    }
+
+    /// Waits until the memory of the last message may be written again.
+    fn reclaim(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// From now on so many messages of a stream come, or less.
+    fn begin_stream(&mut self, _count: u64) {}
+
+    /// Sends a message of a stream.
+    fn cast(&mut self, message: &[u8]) -> io::Result<()> {
+        self.send(message)
+    }
+
+    /// The next message of a stream, and its number in it; `None` when all is over.
+    fn catch(&mut self, room: &mut [u8]) -> io::Result<Option<u64>> {
+        self.receive(room).map(|()| Some(0))
+    }
+
     /// What this end has sent again, and got again, so far. Most transports repair by themselves and tell nothing.
     fn repeats(&self) -> Repeats {
         Repeats::default()
     }
+
+    /// Before this end does something else for a while: what is due to the other end leaves.
+    fn rest(&mut self) {}
+
+    /// Waits until the other end has heard the last word, where the system does not see to it alone.
+    fn close(&mut self) {}
+
+    /// What somebody who reads the result should know of how bytes were moved.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What both ends have agreed on before they meet.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    /// Which end this is.
+    pub(crate) end: End,
+    pub(crate) token: Token,
+    pub(crate) plan: PipePlan,
+    /// Whether this end may be kept waiting between sizes, by who started it.
+    pub(crate) turns: bool,
+    /// How long they may take to find each other.
+    pub(crate) deadline: Span,
 }
 
 /// A transport that is being set up: it listens, or has connected and presented the token.
 pub(crate) trait Setup: Send + Sized {
     /// What comes of it.
     type Pipe: Pipe;
+
+    /// Listens or connects.
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError>;
 
     /// Where a peer can connect to over a network, if this end listens there.
     fn endpoint(&self) -> Option<SocketAddr> {
@@ -87,11 +152,11 @@ impl Repeats {
     }
 }
 
+pub use check::{check, largest};
 #[doc(hidden)]
 pub use fuzz::fuzz_frame;
 pub(crate) use integrate::Alone;
 pub(crate) use perform::prepare;
-pub use perform::{check, largest};
 
 #[cfg(test)]
 mod tests;

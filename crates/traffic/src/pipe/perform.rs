@@ -1,164 +1,135 @@
 //! From an order to a performance: which transport, what it knows, and the life of an end.
 
 use std::error::Error;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
+use std::{io, thread};
 
-use btu_suite::activity::{Activity, Meeting, Order, Performance, PipeEnd, PipeMeeting, Tell, Word};
+use btu_suite::activity::{Activity, Order, Performance, PipeEnd, PipeMeeting, Tell, Word};
 use btu_suite::hint::HintPlan;
-use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan};
+use btu_suite::pipe::{End, Engine, Kind, PipePlan};
 use btu_suite::record::{Outcome, Report};
-use btu_units::{Bytes, Span};
-use socket2::Type;
+use btu_units::Bytes;
 
+use super::check::{check, largest, refuse};
 use super::follow::follow;
+use super::http2::Http2;
 use super::integrate::integrate;
 use super::lead::Lead;
-use super::local::Booth;
 use super::memory::Memory;
 use super::message::Messages;
+use super::quic::Quic;
+use super::ring::RingTcp;
 use super::talk::Talk;
 use super::tcp::Tcp;
+use super::tls::Tls;
 use super::tube::Tube;
-use super::udp::{self, Udp};
+use super::udp::Udp;
 use super::unix::{UnixPackets, UnixStream};
-use super::{Pipe, Setup};
+use super::zero_copy::ZeroCopyTcp;
+use super::{Pipe, Setup, Terms, pairs};
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
-
-const ACTIVITY: &str = "pipe";
-
-/// The largest packet of a Unix socket: the send buffer that Linux gives unasked (`net.core.wmem_default`, 212,992 bytes)
-/// must hold it together with the kernel's own notes.
-const LARGEST_PACKET: Bytes = Bytes::new(200_000);
 
 /// Sets one end up.
 ///
 /// # Errors
 /// The transport does not know something that the plan asks for, or cannot be set up.
 pub(crate) fn prepare(order: &Order, part: &PipeEnd) -> Result<Box<dyn Performance>, TrafficError> {
-    let PipeEnd { end, meeting, token, plan, .. } = part;
-    check(plan)?;
-    let local = |kind| Booth::take(meeting, *token, kind, &plan.socket);
-    Ok(match plan.kind {
-        Kind::Tcp => Doing::boxed(order, part, Tcp::prepare(network(meeting)?, *token, &plan.socket, order.deadline)?),
-        Kind::Udp => Doing::boxed(order, part, Udp::prepare(network(meeting)?, *token, *end)?),
-        Kind::UnixStream => Doing::boxed(order, part, UnixStream(local(Type::STREAM)?)),
-        Kind::UnixSeqpacket => Doing::boxed(order, part, UnixPackets(local(Type::SEQPACKET)?)),
-        Kind::Pipe => {
-            let room = plan.socket.send_buffer.map(|room| i32::try_from(room.count()).unwrap_or(i32::MAX));
-            Doing::boxed(order, part, Tube { booth: local(Type::STREAM)?, room })
-        }
-        Kind::SharedMemory => Doing::boxed(order, part, Memory::new(local(Type::STREAM)?, plan.socket.send_buffer)),
-        Kind::Tls | Kind::Quic | Kind::Http2 | Kind::Mpi => {
-            return Err(refuse(format!("this program cannot move bytes by {} yet", plan.kind.label())));
-        }
-    })
-}
-
-/// The largest message that a transport moves at once, where there is such a limit.
-pub fn largest(kind: Kind) -> Bytes {
-    match kind {
-        Kind::Udp => udp::LARGEST,
-        Kind::UnixSeqpacket => LARGEST_PACKET,
-        _ => btu_suite::pipe::LARGEST,
+    check(&part.plan)?;
+    let options = &part.plan.socket;
+    match part.plan.kind {
+        Kind::Tcp if options.engine == Engine::IoUring => Doing::<RingTcp>::boxed(order, part),
+        Kind::Tcp if options.zero_copy => Doing::<ZeroCopyTcp>::boxed(order, part),
+        Kind::Tcp => Doing::<Tcp>::boxed(order, part),
+        Kind::Udp => Doing::<Udp>::boxed(order, part),
+        Kind::UnixStream => Doing::<UnixStream>::boxed(order, part),
+        Kind::UnixSeqpacket => Doing::<UnixPackets>::boxed(order, part),
+        Kind::Pipe => Doing::<Tube>::boxed(order, part),
+        Kind::SharedMemory => Doing::<Memory>::boxed(order, part),
+        Kind::Tls => Doing::<Tls>::boxed(order, part),
+        Kind::Quic => Doing::<Quic>::boxed(order, part),
+        Kind::Http2 => Doing::<Http2>::boxed(order, part),
+        Kind::Mpi => Err(refuse("this program was built without MPI".to_owned())),
     }
-}
-
-fn network(meeting: &PipeMeeting) -> Result<&Meeting, TrafficError> {
-    match meeting {
-        PipeMeeting::Network(meeting) => Ok(meeting),
-        _ => Err(refuse("this transport goes over a network: its ends meet at an address".to_owned())),
-    }
-}
-
-/// Refuses what the plan's transport does not know.
-///
-/// # Errors
-/// Says what it does not know.
-pub fn check(plan: &PipePlan) -> Result<(), TrafficError> {
-    let (kind, options) = (plan.kind, &plan.socket);
-    let is_ring = matches!(kind, Kind::Pipe | Kind::SharedMemory);
-    let unknown = [
-        (options.no_delay.is_some() && kind != Kind::Tcp, "Nagle's algorithm (TCP has it)"),
-        (options.send_buffer.is_some() && kind == Kind::Udp, "a send buffer of its own"),
-        (options.receive_buffer.is_some() && (is_ring || kind == Kind::Udp), "a receive buffer of its own"),
-        (options.zero_copy, "sending without a copy yet"),
-        (options.busy_poll.is_some(), "busy polling yet"),
-        (options.engine == Engine::IoUring, "io_uring yet"),
-        (plan.pairs != 1, "several pairs together yet"),
-        (
-            kind == Kind::Udp && plan.pattern != Pattern::PingPong,
-            "any pattern but ping-pong, which alone repairs what gets lost",
-        ),
-        (
-            is_ring && plan.pattern == Pattern::Bidirectional,
-            "messages both ways at once: larger ones than it holds would wait for each other",
-        ),
-        (
-            kind == Kind::UnixSeqpacket && plan.pattern == Pattern::Bidirectional,
-            "messages both ways at once: two large packets would wait for each other",
-        ),
-    ];
-    match unknown.into_iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, what)) => Err(refuse(format!("{} does not know {what}", kind.label()))),
-        None => Ok(()),
-    }
-}
-
-fn refuse(what: String) -> TrafficError {
-    TrafficError::Order { activity: ACTIVITY, what }
 }
 
 /// An end that is set up and waits for the start.
 struct Doing<S> {
     setup: S,
+    meeting: PipeMeeting,
+    terms: Terms,
+    seed: u64,
+    /// Of the first pair, ready before the start.
     messages: Messages,
-    end: End,
-    plan: PipePlan,
     largest: Bytes,
     /// What goes over the pipe instead of messages of the plan's sizes.
     hint: Option<HintPlan>,
-    deadline: Span,
 }
 
 impl<S: Setup + 'static> Doing<S> {
-    fn boxed(order: &Order, part: &PipeEnd, setup: S) -> Box<dyn Performance> {
-        let plan = part.plan.clone();
+    fn boxed(order: &Order, part: &PipeEnd) -> Result<Box<dyn Performance>, TrafficError> {
+        let PipeEnd { end, meeting, token, plan, turns } = part.clone();
         let most = largest(plan.kind);
         let largest = plan.sizes.list().into_iter().filter(|size| *size <= most).max().unwrap_or(Bytes::new(1));
-        let messages = Messages::new(&plan.buffers, largest.count() as usize, order.seed);
+        let terms = Terms { end, token, plan, turns, deadline: order.deadline };
+        let setup = S::prepare(&meeting, &terms)?;
+        let messages = messages(&terms, largest, order.seed);
         let hint = match &order.activity {
             Activity::Hint(part) => Some(part.hint.clone()),
             _ => None,
         };
-        Box::new(Self { setup, messages, end: part.end, plan, largest, hint, deadline: order.deadline })
+        Ok(Box::new(Self { setup, meeting, terms, seed: order.seed, messages, largest, hint }))
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
-        let limit = Limit::new(started, self.deadline, stop);
-        let mut talk = Talk { pipe: self.setup.meet(&limit)?, messages: self.messages };
-        let left_out = match (self.end, &self.hint) {
-            (end, Some(hint)) => integrate(&mut talk.pipe, end, hint, tell).map(|()| 0),
-            (End::Near, None) => lead(&mut talk, &self.plan, self.largest, tell),
-            (End::Far, None) => follow(&mut talk, self.largest).map(|()| 0),
+        let Self { setup, meeting, terms, seed, messages: own, largest, hint } = self;
+        let limit = Limit::new(started, terms.deadline, stop);
+        let mut first = Talk { pipe: setup.meet(&limit)?, messages: own };
+        let others = pairs::gather::<S>(&mut first, &meeting, &terms, &limit, || messages(&terms, largest, seed))?;
+        let mut talks: Vec<_> = std::iter::once(first).chain(others).collect();
+        let left_out = match (terms.end, &hint) {
+            (end, Some(hint)) => {
+                integrate(&mut talks[0].pipe, end, hint, tell).map(|()| 0).inspect(|_| talks[0].pipe.close())
+            }
+            (End::Near, None) => lead(&mut talks, &terms.plan, largest, tell),
+            (End::Far, None) => follow_all(&mut talks, largest).map(|()| 0),
         };
         let left_out = left_out.map_err(|source| TrafficError::Pipe {
-            operation: match self.end {
+            operation: match terms.end {
                 End::Near => "measure",
                 End::Far => "answer",
             },
-            object: self.plan.kind.label().to_owned(),
+            object: terms.plan.kind.label().to_owned(),
             source,
         })?;
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Piped { left_out } })
+        let notes = talks.first().map(|talk| talk.pipe.notes()).unwrap_or_default();
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Piped { left_out, notes } })
     }
 }
 
-fn lead<P: Pipe>(talk: &mut Talk<P>, plan: &PipePlan, largest: Bytes, tell: Tell<'_>) -> io::Result<u64> {
-    Lead::new(talk, plan).measure(largest, &mut |point| tell(Word::Point(Box::new(point.clone()))))
+fn messages(terms: &Terms, largest: Bytes, seed: u64) -> Messages {
+    let Terms { end, plan, .. } = terms;
+    Messages::new(&plan.buffers, plan.pattern, largest.count() as usize, seed, *end)
+}
+
+fn lead<P: Pipe>(talks: &mut [Talk<P>], plan: &PipePlan, largest: Bytes, tell: Tell<'_>) -> io::Result<u64> {
+    Lead::new(talks, plan).measure(largest, &mut |point| tell(Word::Point(Box::new(point.clone()))))
+}
+
+/// Each pair in a thread of its own; the near end keeps them together.
+fn follow_all<P: Pipe>(talks: &mut [Talk<P>], largest: Bytes) -> io::Result<()> {
+    let serve = |talk: &mut Talk<P>| follow(talk, largest).inspect(|()| talk.pipe.close());
+    if let [only] = talks {
+        return serve(only);
+    }
+    thread::scope(|scope| {
+        let pairs: Vec<_> = talks.iter_mut().map(|talk| scope.spawn(|| serve(talk))).collect();
+        let results =
+            pairs.into_iter().map(|pair| pair.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        results.collect::<Vec<_>>().into_iter().collect()
+    })
 }
 
 impl<S: Setup + 'static> Performance for Doing<S> {

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 
 use btu_stats::Histogram;
 use btu_suite::pipe::Pattern;
-use btu_units::Span;
+use btu_units::{Span, Time};
 
 use super::Pipe;
 use super::frame::{FRAME, Frame, Kind};
@@ -24,6 +24,8 @@ pub(super) struct Round {
 /// What came of a round at one end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
+    /// By this end's clock.
+    pub(super) begun: Time,
     pub(super) elapsed: Span,
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -39,7 +41,7 @@ pub(super) struct Talk<P> {
 impl<P: Pipe> Talk<P> {
     /// Says a frame.
     pub(super) fn say(&mut self, frame: &Frame) -> io::Result<()> {
-        self.pipe.send(&frame.encode())
+        self.pipe.say(&frame.encode())
     }
 
     /// Hears a frame.
@@ -65,26 +67,29 @@ impl<P: Pipe> Talk<P> {
             (Pattern::Bidirectional, _) => self.exchange(round)?,
         };
         let received = if round.pattern == Pattern::Streaming { 0 } else { repetitions };
-        Ok(Seen { elapsed: now().since(begun), sent: repetitions, received, wrong })
+        Ok(Seen { begun, elapsed: now().since(begun), sent: repetitions, received, wrong })
     }
 
     /// The far end's part.
     pub(super) fn follow(&mut self, round: Round) -> io::Result<Seen> {
-        let (repetitions, begun) = (round.repetitions, now());
+        let repetitions = round.repetitions;
+        self.pipe.begin_stream(if round.pattern == Pattern::Streaming { repetitions } else { 0 });
+        let begun = now();
         let wrong = match round.pattern {
             Pattern::PingPong => self.answer(round)?,
+            Pattern::Streaming if P::LOSES => return self.catch(round, begun),
             Pattern::Streaming => self.stream_in(round)?,
             Pattern::Bidirectional => self.exchange(round)?,
         };
         let sent = if round.pattern == Pattern::Streaming { 0 } else { repetitions };
-        Ok(Seen { elapsed: now().since(begun), sent, received: repetitions, wrong })
+        Ok(Seen { begun, elapsed: now().since(begun), sent, received: repetitions, wrong })
     }
 
     #[inline]
     fn there_and_back(&mut self, n: u64, size: usize) -> io::Result<bool> {
-        let (message, room) = self.messages.both(n, size);
-        self.pipe.send(message)?;
-        self.pipe.receive(room)?;
+        self.pipe.reclaim()?;
+        self.pipe.send(self.messages.message(n, size))?;
+        self.pipe.receive(self.messages.room(size))?;
         Ok(self.messages.is_right(n, size))
     }
 
@@ -110,6 +115,8 @@ impl<P: Pipe> Talk<P> {
     fn answer(&mut self, Round { size, repetitions, .. }: Round) -> io::Result<u64> {
         let mut wrong = 0;
         for n in 0..repetitions {
+            // Answers come into the memory that questions go from, so that must be free already now.
+            self.pipe.reclaim()?;
             self.pipe.receive(self.messages.room(size))?;
             wrong += u64::from(!self.messages.is_right(n, size));
             self.pipe.send(self.messages.message(n, size))?;
@@ -119,9 +126,22 @@ impl<P: Pipe> Talk<P> {
 
     fn stream_out(&mut self, Round { size, repetitions, .. }: Round) -> io::Result<u64> {
         for n in 0..repetitions {
-            self.pipe.send(self.messages.message(n, size))?;
+            self.pipe.reclaim()?;
+            self.pipe.cast(self.messages.message(n, size))?;
         }
         Ok(0)
+    }
+
+    /// A stream whose messages can get lost. It lasts until the last one that came, which nobody knows to be the last
+    /// before the end is heard; so each is timed.
+    fn catch(&mut self, Round { size, .. }: Round, begun: Time) -> io::Result<Seen> {
+        let mut seen = Seen { begun, ..Seen::default() };
+        while let Some(n) = self.pipe.catch(self.messages.room(size))? {
+            seen.elapsed = now().since(begun);
+            seen.received += 1;
+            seen.wrong += u64::from(!self.messages.is_right(n, size));
+        }
+        Ok(seen)
     }
 
     fn stream_in(&mut self, Round { size, repetitions, .. }: Round) -> io::Result<u64> {

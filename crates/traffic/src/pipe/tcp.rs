@@ -2,14 +2,15 @@
 
 use std::net::SocketAddr;
 
-use btu_suite::activity::{Meeting, Token};
-use btu_suite::pipe::SocketOptions;
+use btu_suite::activity::{PipeMeeting, Token};
 use btu_units::Span;
 
-use super::Setup;
+use super::check::network;
 use super::stream::StreamPipe;
+use super::{Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
+use crate::sys::option;
 use crate::tcp::door::Seat;
 use crate::tcp::line::{Line, Manner};
 
@@ -17,31 +18,38 @@ use crate::tcp::line::{Line, Manner};
 pub(super) struct Tcp {
     seat: Seat,
     token: Token,
+    /// How long a receiver looks before it sleeps.
+    busy_poll: Option<Span>,
 }
 
 impl Tcp {
-    /// Listens or connects.
-    pub(super) fn prepare(
-        meeting: &Meeting,
-        token: Token,
-        options: &SocketOptions,
-        deadline: Span,
-    ) -> Result<Self, TrafficError> {
-        let seat = Seat::take(meeting, &token, &Manner::pipe(options)?, deadline)?;
-        Ok(Self { seat, token })
+    /// The connection as it is, without time-outs.
+    pub(super) fn line(self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+        let line = self.seat.meet(&self.token, limit)?;
+        line.wait_as_long_as_it_takes()?;
+        Ok(line)
     }
 }
 
 impl Setup for Tcp {
     type Pipe = StreamPipe<Line>;
 
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
+        let options = &terms.plan.socket;
+        let seat = Seat::take(network(meeting)?, &terms.token, &Manner::pipe(options)?, terms.deadline)?;
+        Ok(Self { seat, token: terms.token, busy_poll: options.busy_poll })
+    }
+
     fn endpoint(&self) -> Option<SocketAddr> {
         self.seat.endpoint()
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<Self::Pipe, TrafficError> {
-        let line = self.seat.meet(&self.token, limit)?;
-        line.wait_as_long_as_it_takes()?;
-        Ok(StreamPipe::new(line))
+        let busy_poll = self.busy_poll;
+        let line = self.line(limit)?;
+        let Some(span) = busy_poll else { return Ok(StreamPipe::new(line)) };
+        // What the driver can do, if it can and this process may; looking from here always works.
+        let driver = option::busy_poll(&line, span);
+        Ok(StreamPipe::new(line).looking(span, driver.err()))
     }
 }

@@ -1,30 +1,44 @@
 //! Two pipes of pipe(7), one each way.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 
+use btu_suite::activity::PipeMeeting;
+use btu_suite::pipe::Pattern;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::pipe2;
+use socket2::Type;
 
 use super::local::Booth;
-use super::{Pipe, Setup};
+use super::stream::{ended, excuse, now_or_nothing};
+use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 
 /// A pair of pipes that is yet to be made, by the end that listens.
 pub(super) struct Tube {
-    pub(super) booth: Booth,
+    booth: Booth,
     /// What each pipe shall hold in bytes (`F_SETPIPE_SZ`); the system's own choice when absent.
-    pub(super) room: Option<i32>,
+    room: Option<i32>,
+    /// Whether messages go both ways at once: then no call may wait, and this process waits for both pipes.
+    both_ways: bool,
 }
 
 impl Setup for Tube {
     type Pipe = TubePipe;
 
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
+        let room = terms.plan.socket.send_buffer.map(|room| i32::try_from(room.count()).unwrap_or(i32::MAX));
+        let both_ways = terms.plan.pattern == Pattern::Bidirectional;
+        Ok(Self { booth: Booth::take(meeting, Type::STREAM, terms)?, room, both_ways })
+    }
+
     fn meet(self, limit: &Limit<'_>) -> Result<TubePipe, TrafficError> {
-        let files = self.booth.share(limit, || {
-            let ((there_reads, here_writes), (here_reads, there_writes)) = (pipe(self.room)?, pipe(self.room)?);
+        let make = || pipe(self.room, self.both_ways);
+        let (files, _) = self.booth.share(limit, || {
+            let ((there_reads, here_writes), (here_reads, there_writes)) = (make()?, make()?);
             Ok(([here_reads, here_writes], [there_reads, there_writes]))
         })?;
         let [incoming, outgoing] = files.map(File::from);
@@ -32,8 +46,8 @@ impl Setup for Tube {
     }
 }
 
-fn pipe(room: Option<i32>) -> io::Result<(OwnedFd, OwnedFd)> {
-    let (reads, writes) = pipe2(OFlag::O_CLOEXEC)?;
+fn pipe(room: Option<i32>, both_ways: bool) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reads, writes) = pipe2(if both_ways { OFlag::O_CLOEXEC | OFlag::O_NONBLOCK } else { OFlag::O_CLOEXEC })?;
     if let Some(bytes) = room {
         fcntl(&writes, FcntlArg::F_SETPIPE_SZ(bytes))?;
     }
@@ -46,14 +60,67 @@ pub(super) struct TubePipe {
     outgoing: File,
 }
 
+impl TubePipe {
+    /// Waits until one of both is possible.
+    fn wait(&self, sends: bool, receives: bool) -> io::Result<()> {
+        let mut polled = Vec::with_capacity(2);
+        if sends {
+            polled.push(PollFd::new(self.outgoing.as_fd(), PollFlags::POLLOUT));
+        }
+        if receives {
+            polled.push(PollFd::new(self.incoming.as_fd(), PollFlags::POLLIN));
+        }
+        match poll(&mut polled, PollTimeout::NONE) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 impl Pipe for TubePipe {
     #[inline]
-    fn send(&mut self, message: &[u8]) -> io::Result<()> {
-        self.outgoing.write_all(message)
+    fn send(&mut self, mut message: &[u8]) -> io::Result<()> {
+        while !message.is_empty() {
+            match self.outgoing.write(message) {
+                Ok(written) => message = &message[written..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(true, false)?,
+                Err(error) => excuse(error)?,
+            }
+        }
+        Ok(())
     }
 
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
-        self.incoming.read_exact(room)
+        let mut filled = 0;
+        while filled < room.len() {
+            match self.incoming.read(&mut room[filled..]) {
+                Ok(0) => return Err(ended()),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(false, true)?,
+                Err(error) => excuse(error)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        let (mut sent, mut filled) = (0, 0);
+        while sent < message.len() || filled < room.len() {
+            let before = sent + filled;
+            if sent < message.len() {
+                sent += now_or_nothing(self.outgoing.write(&message[sent..]))?;
+            }
+            if filled < room.len() {
+                match self.incoming.read(&mut room[filled..]) {
+                    Ok(0) => return Err(ended()),
+                    read => filled += now_or_nothing(read)?,
+                }
+            }
+            if sent + filled == before {
+                self.wait(sent < message.len(), filled < room.len())?;
+            }
+        }
+        Ok(())
     }
 }

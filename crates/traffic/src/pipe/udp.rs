@@ -1,27 +1,38 @@
-//! UDP: a datagram for each message, and the pattern repairs what gets lost.
+//! UDP: a datagram for each message; what gets lost is repaired by the pattern, or counted.
 //!
 //! Every datagram begins with eight bytes, its number in its direction, and goes on with the message. In ping-pong the two
 //! ends speak in turn, so whoever hears a new message knows that its own last one has arrived. The near end repeats
 //! its last datagram when nothing has come for a while; the far end answers a datagram that it has seen before by its own
-//! last one. Nothing else is needed, and every repetition and every duplicate is counted.
+//! last one. Where messages go both ways at once, an end can be one message ahead of the other: then the last two are
+//! repeated, and the one that came early is kept. Messages of a stream are never repeated, only counted where they arrive;
+//! what follows them, the near end's question how many came, ends the stream. Every repetition and every duplicate is counted.
+//!
+//! An end that was killed is found out because its machine says that nobody listens there any more: to make it, both ends
+//! greet when nothing has come for a while.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use btu_suite::activity::{Meeting, Token};
-use btu_suite::pipe::End;
+use btu_suite::activity::PipeMeeting;
+use btu_suite::pipe::{End, Pattern};
 use btu_units::{Bytes, Time};
 
+use super::check::network;
 use super::talk::nonsense;
-use super::{Pipe, Repeats, Setup};
+use super::{Pipe, Repeats, Setup, Terms};
 use crate::clock::{Limit, now};
 use crate::error::TrafficError;
-use crate::udp::header::Kind;
+use crate::sys::stream;
+use crate::udp::header::{HEADER, Kind};
 use crate::udp::post::{Exchange, Post, is_pause};
+use crate::udp::seen::{Arrival, Seen};
 
 /// Bytes before the message.
 const NUMBER: usize = 8;
+
+/// Room behind a message, for words that are longer than it.
+const SPARE: usize = 128;
 
 /// The largest message: an IPv4 packet of 65,535 bytes less 20 of IP, 8 of UDP and the number.
 pub(super) const LARGEST: Bytes = Bytes::new(65_507 - NUMBER as u64);
@@ -29,6 +40,9 @@ pub(super) const LARGEST: Bytes = Bytes::new(65_507 - NUMBER as u64);
 /// How long the near end waits before it repeats, at first: what Linux's TCP waits at least. An answer that comes after
 /// the repetition doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
+
+/// How long an end waits before it looks whether the other one is still there.
+const PROBE_WAIT: Duration = Duration::from_millis(500);
 
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -40,17 +54,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Udp {
     post: Post,
     end: End,
-}
-
-impl Udp {
-    /// Binds.
-    pub(super) fn prepare(meeting: &Meeting, token: Token, end: End) -> Result<Self, TrafficError> {
-        Ok(Self { post: Post::prepare(meeting, token)?, end })
-    }
+    both_ways: bool,
+    turns: bool,
 }
 
 impl Setup for Udp {
     type Pipe = UdpPipe;
+
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
+        let both_ways = terms.plan.pattern == Pattern::Bidirectional;
+        Ok(Self { post: Post::prepare(network(meeting)?, terms.token)?, end: terms.end, both_ways, turns: terms.turns })
+    }
 
     fn endpoint(&self) -> Option<SocketAddr> {
         self.post.endpoint()
@@ -58,67 +72,60 @@ impl Setup for Udp {
 
     fn meet(self, limit: &Limit<'_>) -> Result<UdpPipe, TrafficError> {
         let exchange = self.post.meet(limit)?;
-        exchange.wait_at_most(FIRST_WAIT)?;
-        let room = NUMBER + LARGEST.count() as usize + 1;
+        let wait = if self.end == End::Near { FIRST_WAIT } else { PROBE_WAIT };
+        exchange.wait_at_most(wait)?;
+        let room = NUMBER + LARGEST.count() as usize;
         Ok(UdpPipe {
             exchange,
             repeats: self.end == End::Near,
-            wait: FIRST_WAIT,
-            outgoing: Vec::with_capacity(room),
-            incoming: vec![0; room],
+            both_ways: self.both_ways,
+            turns: self.turns && self.end == End::Far,
+            wait,
+            last: [Vec::with_capacity(room), Vec::with_capacity(room)],
+            early: None,
+            number: [0; NUMBER],
+            spare: [0; SPARE],
             sent: 0,
             heard: 0,
+            stream: Stream::default(),
             books: Repeats::default(),
         })
     }
 }
 
-/// Two ends that speak in turn.
+/// Two ends that speak in turn, or a stream between them.
 pub(super) struct UdpPipe {
     exchange: Exchange,
     /// Whether this end repeats of itself.
     repeats: bool,
+    /// Whether an end can be a message ahead of the other.
+    both_ways: bool,
+    /// Whether the other end may be kept waiting: then silence means nothing.
+    turns: bool,
     wait: Duration,
-    /// The last datagram sent.
-    outgoing: Vec<u8>,
-    incoming: Vec<u8>,
+    /// The last datagram sent and the one before, kept to be repeated: the memory they came from may hold an answer by then.
+    last: [Vec<u8>; 2],
+    /// What came a message before it was due.
+    early: Option<Vec<u8>>,
+    /// The number of the datagram that came last, and what did not fit in the room for its message.
+    number: [u8; NUMBER],
+    spare: [u8; SPARE],
     sent: u64,
     heard: u64,
+    stream: Stream,
     books: Repeats,
 }
 
-impl Pipe for UdpPipe {
-    fn send(&mut self, message: &[u8]) -> io::Result<()> {
-        self.outgoing.clear();
-        self.outgoing.extend_from_slice(&self.sent.to_be_bytes());
-        self.outgoing.extend_from_slice(message);
-        self.sent += 1;
-        self.post_last()
-    }
+/// Numbers of the last stream, and which of them have come.
+struct Stream {
+    begin: u64,
+    end: u64,
+    seen: Seen,
+}
 
-    fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
-        let mut silent_since = None;
-        loop {
-            match self.exchange.receive(&mut self.incoming) {
-                Ok(length) => match self.judge(length, room.len())? {
-                    Verdict::New => {
-                        room.copy_from_slice(&self.incoming[NUMBER..length]);
-                        self.heard += 1;
-                        return Ok(());
-                    }
-                    Verdict::Again if self.repeats => self.be_more_patient()?,
-                    Verdict::Again => self.repeat()?,
-                    Verdict::Stray => {}
-                },
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if is_pause(&error) => self.bear_silence(&mut silent_since)?,
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn repeats(&self) -> Repeats {
-        self.books
+impl Default for Stream {
+    fn default() -> Self {
+        Self { begin: 0, end: 0, seen: Seen::new(0) }
     }
 }
 
@@ -132,52 +139,220 @@ enum Verdict {
     Stray,
 }
 
-impl UdpPipe {
-    fn judge(&mut self, length: usize, due: usize) -> io::Result<Verdict> {
-        let datagram = &self.incoming[..length];
-        if let Some((header, _)) = self.exchange.header(datagram) {
-            // The caller has not yet heard that it was heard.
-            if header.kind == Kind::Hello {
-                self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
+impl Pipe for UdpPipe {
+    const LOSES: bool = true;
+
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.last.swap(0, 1);
+        let datagram = &mut self.last[0];
+        datagram.clear();
+        datagram.extend_from_slice(&self.sent.to_be_bytes());
+        datagram.extend_from_slice(message);
+        self.sent += 1;
+        post(self.exchange.send(&self.last[0]))
+    }
+
+    fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
+        if let Some(message) = self.early.take() {
+            return self.take(&message, room);
+        }
+        let mut silence = Silence::default();
+        while let Some(length) = self.listen(room, &mut silence)? {
+            match self.judge(length, room)? {
+                Verdict::New => {
+                    self.heard += 1;
+                    return Ok(());
+                }
+                Verdict::Again if self.repeats => self.be_more_patient()?,
+                Verdict::Again => self.repeat()?,
+                Verdict::Stray => {
+                    self.repeat_if_due(&mut silence, Duration::ZERO)?;
+                }
             }
+        }
+        Err(nonsense("nothing came"))
+    }
+
+    fn begin_stream(&mut self, count: u64) {
+        let begin = self.heard;
+        self.stream = Stream { begin, end: begin.saturating_add(count), seen: Seen::new(count) };
+    }
+
+    fn cast(&mut self, message: &[u8]) -> io::Result<()> {
+        let number = self.sent.to_be_bytes();
+        self.sent += 1;
+        post(stream::send_parts(self.exchange.socket(), &[IoSlice::new(&number), IoSlice::new(message)], 0))
+    }
+
+    fn catch(&mut self, room: &mut [u8]) -> io::Result<Option<u64>> {
+        let mut silence = Silence::default();
+        while let Some(length) = self.listen(room, &mut silence)? {
+            let Stream { begin, end, .. } = self.stream;
+            match u64::from_be_bytes(self.number) {
+                _ if length < NUMBER => {}
+                number if (begin..end).contains(&number) => {
+                    if length - NUMBER != room.len() {
+                        return Err(nonsense("a datagram has not the agreed size"));
+                    }
+                    match self.stream.seen.note(number - begin) {
+                        Arrival::Duplicate | Arrival::Impossible => self.books.duplicates += 1,
+                        Arrival::InOrder | Arrival::Reordered => return Ok(Some(number - begin)),
+                    }
+                }
+                number if number == end => {
+                    self.early = Some(self.gather(length, room)[NUMBER..].to_vec());
+                    self.heard = end;
+                    return Ok(None);
+                }
+                // The near end has not heard that it may begin.
+                number if number + 1 == begin => {
+                    self.books.duplicates += 1;
+                    self.repeat()?;
+                }
+                _ => self.answer_greetings(length, room)?,
+            }
+        }
+        Err(nonsense("nothing came"))
+    }
+
+    fn repeats(&self) -> Repeats {
+        self.books
+    }
+}
+
+/// That there is no room for a datagram anywhere is a loss like any other.
+fn post(sent: io::Result<usize>) -> io::Result<()> {
+    match sent {
+        Err(error) if !is_pause(&error) && error.raw_os_error() != Some(libc::ENOBUFS) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl UdpPipe {
+    /// Waits for a datagram; its message lies in `room`, and its length is returned.
+    fn listen(&mut self, room: &mut [u8], silence: &mut Silence) -> io::Result<Option<usize>> {
+        loop {
+            let mut parts =
+                [IoSliceMut::new(&mut self.number), IoSliceMut::new(room), IoSliceMut::new(&mut self.spare)];
+            match stream::receive_parts(self.exchange.socket(), &mut parts, 0) {
+                Ok(length) => return Ok(Some(length)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_pause(&error) => self.bear_silence(silence)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The whole datagram that was heard last.
+    fn gather(&self, length: usize, room: &[u8]) -> Vec<u8> {
+        let mut datagram = [&self.number[..], room, &self.spare].concat();
+        datagram.truncate(length);
+        datagram
+    }
+
+    #[inline]
+    fn judge(&mut self, length: usize, room: &[u8]) -> io::Result<Verdict> {
+        match u64::from_be_bytes(self.number) {
+            number if number == self.heard && length == NUMBER + room.len() => Ok(Verdict::New),
+            number => self.judge_another(number, length, room),
+        }
+    }
+
+    fn judge_another(&mut self, number: u64, length: usize, room: &[u8]) -> io::Result<Verdict> {
+        let Stream { begin, end, .. } = self.stream;
+        let datagram = self.gather(length, room);
+        if length < NUMBER || self.exchange.header(&datagram).is_some() {
+            self.answer_greetings(length, room)?;
             return Ok(Verdict::Stray);
         }
-        let Some(number) = datagram.first_chunk::<NUMBER>() else { return Ok(Verdict::Stray) };
-        match u64::from_be_bytes(*number) {
+        match number {
+            // Too late: it is in the books as lost.
+            number if (begin..end).contains(&number) => Ok(Verdict::Stray),
             number if number < self.heard => {
                 self.books.duplicates += 1;
                 Ok(Verdict::Again)
             }
-            number if number > self.heard => Err(nonsense("a datagram came before it was due")),
-            _ if length - NUMBER == due => Ok(Verdict::New),
-            _ => Err(nonsense("a datagram has not the agreed size")),
+            number if number == self.heard => Err(nonsense("a datagram has not the agreed size")),
+            // A message where a shorter word is due: what of it did not fit is gone, and it will be repeated.
+            _ if length == NUMBER + room.len() + SPARE => Ok(Verdict::Stray),
+            number if self.both_ways && number == self.heard + 1 => {
+                match &self.early {
+                    Some(_) => self.books.duplicates += 1,
+                    None => self.early = Some(datagram[NUMBER..].to_vec()),
+                }
+                Ok(Verdict::Stray)
+            }
+            _ => Err(nonsense("a datagram came before it was due")),
         }
     }
 
-    /// Sends the last datagram; that there is no room for it anywhere is a loss like any other.
-    fn post_last(&self) -> io::Result<()> {
-        match self.exchange.send(&self.outgoing) {
-            Err(error) if !is_pause(&error) && error.raw_os_error() != Some(libc::ENOBUFS) => Err(error),
-            _ => Ok(()),
+    /// What came early is now due.
+    fn take(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        if message.len() != room.len() {
+            return Err(nonsense("a datagram has not the agreed size"));
         }
+        room.copy_from_slice(message);
+        self.heard += 1;
+        Ok(())
+    }
+
+    /// A caller that has not yet heard that it was heard.
+    fn answer_greetings(&mut self, length: usize, room: &[u8]) -> io::Result<()> {
+        if length == HEADER {
+            let greets =
+                self.exchange.header(&self.gather(length, room)).is_some_and(|(word, _)| word.kind == Kind::Hello);
+            if greets {
+                self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
+            }
+        }
+        Ok(())
     }
 
     fn repeat(&mut self) -> io::Result<()> {
+        let [last, before] = &self.last;
+        if self.both_ways && !before.is_empty() {
+            self.books.repeated += 1;
+            post(self.exchange.send(before))?;
+        }
         self.books.repeated += 1;
-        self.post_last()
+        post(self.exchange.send(last))
     }
 
     /// The answer had been on its way: there was no need to repeat.
     fn be_more_patient(&mut self) -> io::Result<()> {
         self.wait = (self.wait * 2).min(LONGEST_WAIT);
-        self.exchange.wait_at_most(self.wait).map_err(io::Error::other)
+        self.exchange.wait_at_most(self.wait.min(PROBE_WAIT)).map_err(io::Error::other)
     }
 
-    fn bear_silence(&mut self, since: &mut Option<Time>) -> io::Result<()> {
-        let since = *since.get_or_insert_with(now);
-        if Duration::from(now().since(since)) > PATIENCE {
+    /// Nothing has come for as long as a call waits.
+    fn bear_silence(&mut self, silence: &mut Silence) -> io::Result<()> {
+        if !self.repeat_if_due(silence, self.wait.min(PROBE_WAIT))? {
+            self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
+        }
+        let is_long = silence.since.is_some_and(|since| Duration::from(now().since(since)) > PATIENCE);
+        if is_long && !self.turns {
             return Err(io::Error::new(ErrorKind::TimedOut, "nothing has come for 20 s"));
         }
-        if self.repeats { self.repeat() } else { Ok(()) }
+        Ok(())
     }
+
+    /// The near end repeats once it has waited long enough, `already` at the first look; whether it did.
+    fn repeat_if_due(&mut self, silence: &mut Silence, already: Duration) -> io::Result<bool> {
+        let now = now();
+        let begin = || Time::from_nanoseconds(now.nanoseconds().saturating_sub(already.as_nanos() as u64));
+        let since = *silence.since.get_or_insert_with(begin);
+        let is_due = self.repeats && Duration::from(now.since(silence.repeated.unwrap_or(since))) >= self.wait;
+        if is_due {
+            silence.repeated = Some(now);
+            self.repeat()?;
+        }
+        Ok(is_due)
+    }
+}
+
+/// How long nothing new has come while a call waited, and when this end repeated last.
+#[derive(Default)]
+struct Silence {
+    since: Option<Time>,
+    repeated: Option<Time>,
 }

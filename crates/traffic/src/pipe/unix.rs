@@ -1,20 +1,27 @@
 //! Unix sockets: a stream, or sequenced packets, between two processes of one machine.
 
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
+
+use btu_suite::activity::PipeMeeting;
+use socket2::Type;
 
 use super::local::Booth;
-use super::stream::{StreamPipe, ended};
-use super::{Pipe, Setup};
+use super::stream::{StreamPipe, ended, excuse, now_or_nothing, wanted};
+use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::stream;
 
 /// A Unix stream.
-pub(super) struct UnixStream(pub(super) Booth);
+pub(super) struct UnixStream(Booth);
 
 impl Setup for UnixStream {
     type Pipe = StreamPipe<OwnedFd>;
+
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
+        Booth::take(meeting, Type::STREAM, terms).map(Self)
+    }
 
     fn meet(self, limit: &Limit<'_>) -> Result<Self::Pipe, TrafficError> {
         Ok(StreamPipe::new(self.0.meet(limit)?))
@@ -22,28 +29,39 @@ impl Setup for UnixStream {
 }
 
 /// Sequenced packets: a message is a packet.
-pub(super) struct UnixPackets(pub(super) Booth);
+pub(super) struct UnixPackets(Booth);
 
 impl Setup for UnixPackets {
     type Pipe = PacketPipe;
 
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
+        Booth::take(meeting, Type::SEQPACKET, terms).map(Self)
+    }
+
     fn meet(self, limit: &Limit<'_>) -> Result<Self::Pipe, TrafficError> {
-        Ok(PacketPipe(self.0.meet(limit)?))
+        Ok(PacketPipe(StreamPipe::new(self.0.meet(limit)?)))
     }
 }
 
 /// A connected socket that keeps packets whole.
-pub(super) struct PacketPipe(OwnedFd);
+pub(super) struct PacketPipe(StreamPipe<OwnedFd>);
+
+/// A packet goes whole or not at all.
+fn whole(length: usize, due: usize) -> io::Result<()> {
+    match length {
+        0 => Err(ended()),
+        length if length == due => Ok(()),
+        _ => Err(io::Error::new(ErrorKind::InvalidData, "a packet has not the agreed size")),
+    }
+}
 
 impl Pipe for PacketPipe {
     #[inline]
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         loop {
-            match stream::send(self.0.as_fd(), message, 0) {
-                // A packet goes whole or not at all.
+            match stream::send(self.0.fd(), message, 0) {
                 Ok(_) => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => excuse(error)?,
             }
         }
     }
@@ -51,13 +69,30 @@ impl Pipe for PacketPipe {
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
         loop {
-            match stream::receive(self.0.as_fd(), room, 0) {
-                Ok(0) => return Err(ended()),
-                Ok(length) if length == room.len() => return Ok(()),
-                Ok(_) => return Err(io::Error::new(ErrorKind::InvalidData, "a packet has not the agreed size")),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+            match stream::receive(self.0.fd(), room, libc::MSG_TRUNC) {
+                Ok(length) => return whole(length, room.len()),
+                Err(error) => excuse(error)?,
             }
         }
+    }
+
+    fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        let (mut sends, mut receives) = (true, true);
+        while sends || receives {
+            let before = (sends, receives);
+            if sends {
+                sends = now_or_nothing(stream::send(self.0.fd(), message, libc::MSG_DONTWAIT))? == 0;
+            }
+            if receives {
+                match stream::receive(self.0.fd(), room, libc::MSG_DONTWAIT | libc::MSG_TRUNC) {
+                    Ok(length) => receives = whole(length, room.len()).map(|()| false)?,
+                    Err(error) => receives = now_or_nothing(Err(error))? == 0,
+                }
+            }
+            if before == (sends, receives) {
+                self.0.wait(wanted(sends, receives))?;
+            }
+        }
+        Ok(())
     }
 }

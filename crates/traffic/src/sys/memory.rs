@@ -18,6 +18,8 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::sys::stat::fstat;
 use nix::unistd::ftruncate;
 
+use super::stream;
+
 /// Bytes of a ring's counters, each on a cache line pair of its own.
 const HEAD: usize = 4096;
 
@@ -60,6 +62,8 @@ pub(crate) struct Rings {
     /// Which ring this process writes: 0 or 1.
     own: usize,
     looks: u32,
+    /// Open as long as the other process lives.
+    lifeline: OwnedFd,
 }
 
 // SAFETY: the mapping belongs to this value alone within the process; what is shared with the other process is only
@@ -68,8 +72,14 @@ unsafe impl Send for Rings {}
 
 impl Rings {
     /// Maps what [`create`] made. The maker and the other process write different rings. `looks` is how often a waiting
-    /// process looks before it sleeps.
-    pub(crate) fn map(file: &OwnedFd, capacity: usize, is_maker: bool, looks: u32) -> io::Result<Self> {
+    /// process looks before it sleeps, and `lifeline` a socket to the other process.
+    pub(crate) fn map(
+        file: &OwnedFd,
+        capacity: usize,
+        is_maker: bool,
+        looks: u32,
+        lifeline: OwnedFd,
+    ) -> io::Result<Self> {
         let sealed = SealFlag::from_bits_truncate(fcntl(file, FcntlArg::F_GET_SEALS)?);
         if !sealed.contains(seals()) || fstat(file)?.st_size as usize != length(capacity) {
             return Err(io::Error::new(ErrorKind::InvalidData, "the shared memory is not as agreed"));
@@ -80,7 +90,7 @@ impl Rings {
         // SAFETY: a new mapping at an address of the kernel's choice replaces nothing; the file is sealed, so that pages of it
         // cannot vanish.
         let base = unsafe { mmap(None, whole, access, flags, file.as_fd(), 0) }?;
-        Ok(Self { base, capacity, own: usize::from(!is_maker), looks })
+        Ok(Self { base, capacity, own: usize::from(!is_maker), looks, lifeline })
     }
 
     fn ring(&self, which: usize) -> (&Head, NonNull<u8>) {
@@ -95,48 +105,91 @@ impl Rings {
 
     /// Writes all of `message`.
     pub(crate) fn write(&self, mut message: &[u8]) -> io::Result<()> {
-        let (head, data) = self.ring(self.own);
-        let mut written = head.written.0.load(Ordering::Relaxed);
         while !message.is_empty() {
-            let space = self.capacity - self.held(written, head.read.0.load(Ordering::Acquire))?;
-            if space == 0 {
-                let full = written - self.capacity as u64;
-                self.wait(&head.read.0, full, &head.writer_sleeps.0)?;
-                continue;
+            match self.put(message)? {
+                0 => self.wait(&[self.space()])?,
+                written => message = &message[written..],
             }
-            let place = (written % self.capacity as u64) as usize;
-            let length = message.len().min(space).min(self.capacity - place);
-            // SAFETY: `place + length` is within the ring, and the counters say that these bytes are the writer's; `message`
-            // is this process's own memory.
-            unsafe { ptr::copy_nonoverlapping(message.as_ptr(), data.add(place).as_ptr(), length) };
-            written += length as u64;
-            head.written.0.store(written, Ordering::Release);
-            wake(&head.reader_sleeps.0);
-            message = &message[length..];
         }
         Ok(())
     }
 
     /// Fills `room`.
     pub(crate) fn read(&self, room: &mut [u8]) -> io::Result<()> {
-        let (head, data) = self.ring(1 - self.own);
-        let (mut read, mut filled) = (head.read.0.load(Ordering::Relaxed), 0);
+        let mut filled = 0;
         while filled < room.len() {
-            let there = self.held(head.written.0.load(Ordering::Acquire), read)?;
-            if there == 0 {
-                self.wait(&head.written.0, read, &head.reader_sleeps.0)?;
-                continue;
+            match self.get(&mut room[filled..])? {
+                0 => self.wait(&[self.arrival()])?,
+                read => filled += read,
             }
-            let place = (read % self.capacity as u64) as usize;
-            let length = (room.len() - filled).min(there).min(self.capacity - place);
-            // SAFETY: `place + length` is within the ring, and the counters say that these bytes are the reader's;
-            // `filled + length` is within `room`, this process's own memory.
-            unsafe { ptr::copy_nonoverlapping(data.add(place).as_ptr(), room[filled..].as_mut_ptr(), length) };
-            (read, filled) = (read + length as u64, filled + length);
-            head.read.0.store(read, Ordering::Release);
-            wake(&head.writer_sleeps.0);
         }
         Ok(())
+    }
+
+    /// Both at the same time, whatever the rings hold.
+    pub(crate) fn exchange(&self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        let (mut written, mut filled) = (0, 0);
+        while written < message.len() || filled < room.len() {
+            let moved = (self.put(&message[written..])?, self.get(&mut room[filled..])?);
+            (written, filled) = (written + moved.0, filled + moved.1);
+            match (written < message.len(), filled < room.len()) {
+                _ if moved != (0, 0) => {}
+                (true, true) => self.wait(&[self.space(), self.arrival()])?,
+                (true, false) => self.wait(&[self.space()])?,
+                (false, _) => self.wait(&[self.arrival()])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what there is space for; how much.
+    #[inline]
+    fn put(&self, message: &[u8]) -> io::Result<usize> {
+        let (head, data) = self.ring(self.own);
+        let written = head.written.0.load(Ordering::Relaxed);
+        let space = self.capacity - self.held(written, head.read.0.load(Ordering::Acquire))?;
+        let place = (written % self.capacity as u64) as usize;
+        let length = message.len().min(space).min(self.capacity - place);
+        if length > 0 {
+            // SAFETY: `place + length` is within the ring, and the counters say that these bytes are the writer's; `message`
+            // is this process's own memory.
+            unsafe { ptr::copy_nonoverlapping(message.as_ptr(), data.add(place).as_ptr(), length) };
+            head.written.0.store(written + length as u64, Ordering::Release);
+            wake(&head.reader_sleeps.0);
+        }
+        Ok(length)
+    }
+
+    /// Reads what is there; how much.
+    #[inline]
+    fn get(&self, room: &mut [u8]) -> io::Result<usize> {
+        let (head, data) = self.ring(1 - self.own);
+        let read = head.read.0.load(Ordering::Relaxed);
+        let there = self.held(head.written.0.load(Ordering::Acquire), read)?;
+        let place = (read % self.capacity as u64) as usize;
+        let length = room.len().min(there).min(self.capacity - place);
+        if length > 0 {
+            // SAFETY: `place + length` is within the ring, and the counters say that these bytes are the reader's; `room` is
+            // this process's own memory.
+            unsafe { ptr::copy_nonoverlapping(data.add(place).as_ptr(), room.as_mut_ptr(), length) };
+            head.read.0.store(read + length as u64, Ordering::Release);
+            wake(&head.writer_sleeps.0);
+        }
+        Ok(length)
+    }
+
+    /// That the other end reads.
+    fn space(&self) -> Change<'_> {
+        let (head, _) = self.ring(self.own);
+        let full = head.written.0.load(Ordering::Relaxed).wrapping_sub(self.capacity as u64);
+        Change { counter: &head.read.0, stale: full, sleeps: &head.writer_sleeps.0 }
+    }
+
+    /// That the other end writes.
+    fn arrival(&self) -> Change<'_> {
+        let (head, _) = self.ring(1 - self.own);
+        let empty = head.read.0.load(Ordering::Relaxed);
+        Change { counter: &head.written.0, stale: empty, sleeps: &head.reader_sleeps.0 }
     }
 
     /// Bytes between two counters, one of which is the peer's.
@@ -148,25 +201,43 @@ impl Rings {
         Err(io::Error::new(ErrorKind::InvalidData, "the other end's counters make no sense"))
     }
 
-    /// Waits until `counter` is no longer `stale`: looks, then sleeps.
-    fn wait(&self, counter: &AtomicU64, stale: u64, sleeps: &AtomicU32) -> io::Result<()> {
+    /// Waits for one of these changes: looks, then sleeps.
+    fn wait(&self, changes: &[Change<'_>]) -> io::Result<()> {
         for _ in 0..self.looks {
-            if counter.load(Ordering::Acquire) != stale {
+            if changes.iter().any(Change::has_come) {
                 return Ok(());
             }
             std::hint::spin_loop();
         }
-        sleeps.store(1, Ordering::SeqCst);
-        // Who changes the counter looks at `sleeps` afterwards: one of the two sees the other.
-        fence(Ordering::SeqCst);
-        if counter.load(Ordering::SeqCst) == stale {
-            if self.ring(1 - self.own).0.gone.0.load(Ordering::SeqCst) != 0 {
-                return Err(io::Error::new(ErrorKind::UnexpectedEof, "the other end is gone"));
-            }
-            sleep(sleeps);
+        for change in changes {
+            change.sleeps.store(1, Ordering::SeqCst);
         }
-        sleeps.store(0, Ordering::Relaxed);
+        // Who changes a counter looks at `sleeps` afterwards: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        let is_over = !changes.iter().any(Change::has_come) && (self.is_left() || sleep(changes) && self.is_cut());
+        for change in changes {
+            change.sleeps.store(0, Ordering::Relaxed);
+        }
+        // What the other end did last may have come before its end.
+        if is_over && !changes.iter().any(Change::has_come) {
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, "the other end is gone"));
+        }
         Ok(())
+    }
+
+    /// Whether the other end has said that it leaves.
+    fn is_left(&self) -> bool {
+        self.ring(1 - self.own).0.gone.0.load(Ordering::SeqCst) != 0
+    }
+
+    /// Whether the other end was killed: then the system has closed its end of the socket.
+    fn is_cut(&self) -> bool {
+        let mut nothing = [0; 1];
+        let flags = libc::MSG_DONTWAIT | libc::MSG_PEEK;
+        match stream::receive(self.lifeline.as_fd(), &mut nothing, flags) {
+            Ok(length) => length == 0,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
     }
 }
 
@@ -190,22 +261,112 @@ fn wake(word: &AtomicU32) {
     }
 }
 
-/// Sleeps on `word` while it is 1, for a tenth of a second at most.
-fn sleep(word: &AtomicU32) {
-    // SAFETY: as in `wake`; the time-out outlives the call. Whatever it returns, the caller looks again.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 1, &raw const LONGEST_SLEEP) };
+/// What a waiting end waits for: that a counter is no longer what it was.
+struct Change<'a> {
+    counter: &'a AtomicU64,
+    stale: u64,
+    sleeps: &'a AtomicU32,
+}
+
+impl Change<'_> {
+    fn has_come(&self) -> bool {
+        self.counter.load(Ordering::SeqCst) != self.stale
+    }
+}
+
+/// Sleeps while every one of these is 1, for a tenth of a second at most; whether that has passed.
+fn sleep(changes: &[Change<'_>]) -> bool {
+    let slept = match changes {
+        [change] => {
+            let word = change.sleeps.as_ptr();
+            // SAFETY: as in `wake`; the time-out outlives the call. Whatever it returns, the caller looks again.
+            unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &raw const LONGEST_SLEEP) }
+        }
+        _ => sleep_on_several(changes),
+    };
+    let error = io::Error::last_os_error();
+    if slept < 0 && error.raw_os_error() == Some(libc::ENOSYS) {
+        std::thread::yield_now();
+    }
+    slept < 0 && error.kind() == ErrorKind::TimedOut
+}
+
+/// `struct futex_waitv` (linux/futex.h).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Waiter {
+    value: u64,
+    address: u64,
+    flags: u32,
+    reserved: u32,
+}
+
+/// `futex_waitv(2)`, since Linux 5.16.
+fn sleep_on_several(changes: &[Change<'_>]) -> libc::c_long {
+    const SIZE_U32: u32 = 2;
+    let mut waiters = [Waiter::default(); 2];
+    for (waiter, change) in waiters.iter_mut().zip(changes) {
+        let address = change.sleeps.as_ptr() as u64;
+        *waiter = Waiter { value: 1, address, flags: SIZE_U32, reserved: 0 };
+    }
+    // SAFETY: all-zero is a valid time.
+    let mut until: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: the clock writes to a time on this stack.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut until) };
+    until.tv_nsec += LONGEST_SLEEP.tv_nsec;
+    if until.tv_nsec >= 1_000_000_000 {
+        (until.tv_sec, until.tv_nsec) = (until.tv_sec + 1, until.tv_nsec - 1_000_000_000);
+    }
+    let count = changes.len().min(waiters.len());
+    // SAFETY: the first `count` waiters are filled in and point to live, aligned words as in `wake`; they and the time
+    // outlive the call, which keeps none of them.
+    unsafe { libc::syscall(libc::SYS_futex_waitv, waiters.as_ptr(), count, 0, &raw const until, libc::CLOCK_MONOTONIC) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
     use std::thread;
 
     use super::*;
 
     fn pair(capacity: usize, looks: u32) -> (Rings, Rings) {
         let file = create(capacity).unwrap();
-        let map = |is_maker| Rings::map(&file, capacity, is_maker, looks).unwrap();
-        (map(true), map(false))
+        let (one, other) = UnixStream::pair().unwrap();
+        let map =
+            |is_maker, lifeline: UnixStream| Rings::map(&file, capacity, is_maker, looks, lifeline.into()).unwrap();
+        (map(true, one), map(false, other))
+    }
+
+    #[test]
+    fn both_directions_at_once_never_wait_for_each_other() {
+        for looks in [0, 1000] {
+            let (one, other) = pair(4096, looks);
+            let message: Vec<u8> = (0..1_000_003u32).map(|n| (n % 251) as u8).collect();
+            thread::scope(|scope| {
+                for end in [one, other] {
+                    let message = &message;
+                    scope.spawn(move || {
+                        let mut room = vec![0; message.len()];
+                        end.exchange(message, &mut room).unwrap();
+                        assert!(room == *message);
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn an_end_whose_process_was_killed_is_found_out() {
+        let (one, other) = pair(4096, 0);
+        let begun = std::time::Instant::now();
+        // What a killed process leaves: its counters as they are, its socket closed.
+        let mut other = std::mem::ManuallyDrop::new(other);
+        let gone = UnixStream::pair().unwrap().0;
+        drop(std::mem::replace(&mut other.lifeline, gone.into()));
+        assert_eq!(one.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(one.exchange(&[0; 5000], &mut [0; 1]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(2));
     }
 
     #[test]
@@ -254,8 +415,9 @@ mod tests {
     fn memory_that_can_be_taken_away_is_refused() {
         let file = memfd_create(c"t", MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING).unwrap();
         ftruncate(&file, 16_384).unwrap();
-        assert!(Rings::map(&file, 4096, false, 0).is_err());
+        let lifeline = || UnixStream::pair().unwrap().0.into();
+        assert!(Rings::map(&file, 4096, false, 0, lifeline()).is_err());
         let larger = create(8192).unwrap();
-        assert!(Rings::map(&larger, 4096, false, 0).is_err());
+        assert!(Rings::map(&larger, 4096, false, 0, lifeline()).is_err());
     }
 }

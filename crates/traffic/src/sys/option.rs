@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use btu_units::Span;
+
 /// Index of the drop counter in the answer of `SO_MEMINFO` (`linux/sock_diag.h`, `SK_MEMINFO_DROPS`).
 const MEMINFO_DROPS: usize = 8;
 
@@ -36,13 +38,29 @@ pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
 
 /// Sets the largest window this end will offer (`TCP_WINDOW_CLAMP`).
 pub(crate) fn clamp_window(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
+    write(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+/// Lets a receiver look into the driver's queue for about `span` before it sleeps (`SO_BUSY_POLL`, socket(7)); more than
+/// the system's own value needs `CAP_NET_ADMIN`.
+pub(crate) fn busy_poll(socket: &impl AsFd, span: Span) -> io::Result<()> {
+    let microseconds = i32::try_from(span.nanoseconds().div_ceil(1000)).unwrap_or(i32::MAX);
+    write(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)
+}
+
+/// Allows `MSG_ZEROCOPY` on a socket (`SO_ZEROCOPY`, Linux's `networking/msg_zerocopy`).
+pub(crate) fn zero_copy(socket: &impl AsFd) -> io::Result<()> {
+    write(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1)
+}
+
+fn write(socket: &impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
     // SAFETY: the pointer is to a live i32 and the length is its size; the descriptor is borrowed and therefore open.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_WINDOW_CLAMP,
-            std::ptr::from_ref(&bytes).cast(),
+            level,
+            name,
+            std::ptr::from_ref(&value).cast(),
             size_of::<i32>() as libc::socklen_t,
         )
     };

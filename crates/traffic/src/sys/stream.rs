@@ -4,9 +4,11 @@
 //! threads cost two atomic operations each time, and a worker has a thread that listens to its agent.
 #![allow(unsafe_code)]
 
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
+
+use nix::sys::socket::{MsgFlags, recvmsg, sendmsg};
 
 /// `send(2)` that reports a vanished peer as `EPIPE` and never as a signal.
 #[inline]
@@ -25,6 +27,17 @@ pub(crate) fn send(socket: BorrowedFd<'_>, message: &[u8], flags: i32) -> io::Re
         )
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as usize) }
+}
+
+/// `sendmsg(2)` of several pieces, as [`send`] does it with one.
+pub(crate) fn send_parts(socket: BorrowedFd<'_>, parts: &[IoSlice<'_>], flags: i32) -> io::Result<usize> {
+    let flags = MsgFlags::from_bits_retain(libc::MSG_NOSIGNAL | flags);
+    Ok(sendmsg::<()>(socket.as_raw_fd(), parts, &[], flags, None)?)
+}
+
+/// `recvmsg(2)` into several pieces, filled in turn.
+pub(crate) fn receive_parts(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>], flags: i32) -> io::Result<usize> {
+    Ok(recvmsg::<()>(socket.as_raw_fd(), parts, None, MsgFlags::from_bits_retain(flags))?.bytes)
 }
 
 /// `recv(2)`.

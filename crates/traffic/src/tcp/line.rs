@@ -134,6 +134,11 @@ impl Line {
         self.peer
     }
 
+    /// The connection itself, for who speaks another protocol on it.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
     /// For system calls.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()

@@ -6,7 +6,7 @@ pub(crate) mod post;
 pub(crate) mod receive;
 pub(crate) mod request;
 pub(crate) mod respond;
-mod seen;
+pub(crate) mod seen;
 pub(crate) mod send;
 
 #[cfg(test)]

@@ -1,0 +1,75 @@
+//! Certificates for one run: the listening end makes one for itself, and nobody looks at whose it is.
+//!
+//! Who is at the other end is told by the token, said inside. That keeps strangers out; it is no defence against someone who
+//! sits on the path that is measured, and does not have to be one: nothing but filling goes over it.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::version::TLS13;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
+
+/// What the certificate says it is of; never resolvable (RFC 6761).
+pub(super) const NAME: &str = "pipe.btu.invalid";
+
+/// TLS 1.3 with a new certificate, without tickets.
+pub(super) fn server() -> io::Result<ServerConfig> {
+    let made = rcgen::generate_simple_self_signed([NAME.to_owned()]).map_err(io::Error::other)?;
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_protocol_versions(&[&TLS13]).map_err(io::Error::other)?;
+    let config = builder.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key.into());
+    let mut config = config.map_err(io::Error::other)?;
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+/// TLS 1.3 with whoever proves to have the key of the certificate it shows.
+pub(super) fn client() -> io::Result<ClientConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+    let builder = builder.with_protocol_versions(&[&TLS13]).map_err(io::Error::other)?;
+    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider))).with_no_client_auth())
+}
+
+/// Takes every certificate; the handshake's signature must still be its key's.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("only TLS 1.3 is spoken here".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,246 @@
+//! QUIC: a bidirectional stream of one connection, by quinn on a runtime of this thread.
+//!
+//! The connection is driven while a call waits. The near end opens the stream and says the token first. A peer that falls
+//! silent is found out by the idle time-out (RFC 9000, section 10.1), since nothing else tells: keep-alives hold it off. An
+//! end that may be kept waiting cannot show that it is there; then nothing times out, and who started both sees to it.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use btu_suite::activity::{Meeting, PipeMeeting, Token};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, ServerConfig, TokioRuntime,
+    TransportConfig, VarInt,
+};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::check::network;
+use super::http2::runtime;
+use super::stream::ended;
+use super::{Pipe, Setup, Terms, certificate};
+use crate::clock::{Limit, TICK, now};
+use crate::error::TrafficError;
+
+/// Silence that means that nobody is there any more: shorter than the two seconds after which an end must know.
+const SILENCE_MS: u32 = 1500;
+
+/// So often an end that has nothing to say shows that it is there.
+const KEEP_ALIVE: Duration = Duration::from_millis(400);
+
+/// Flow-control windows of the stream and of the connection: more than the largest message.
+const WINDOW: u32 = 16 << 20;
+
+/// How long a caller may take to present the token, and how many may try at a time.
+const HESITATION: Duration = Duration::from_secs(1);
+const CALLERS: usize = 32;
+
+/// What is owed is acknowledged within this: QUIC's longest delay of 25 ms (RFC 9000, section 18.2), and a little more. An
+/// acknowledgement that waited for this end's next turn would tell the other one of a round trip as long.
+const ACKNOWLEDGED: Duration = Duration::from_millis(30);
+
+/// How long an end waits for the other to hear its last word.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// A QUIC end that is bound.
+pub(super) struct Quic {
+    socket: UdpSocket,
+    local: SocketAddr,
+    callee: Option<SocketAddr>,
+    token: Token,
+    /// Whether this end may be busy with something else for a while: another's turn, or further pairs that meet.
+    turns: bool,
+}
+
+/// An established stream: who it belongs to, and both directions.
+type Stream = (Connection, SendStream, RecvStream);
+
+impl Setup for Quic {
+    type Pipe = QuicPipe;
+
+    fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
+        let (address, callee) = match *network(meeting)? {
+            Meeting::Listen(address) => (SocketAddr::new(address, 0), None),
+            Meeting::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Meeting::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
+        };
+        let bind = || {
+            let socket = UdpSocket::bind(address)?;
+            let local = socket.local_addr()?;
+            Ok((socket, local))
+        };
+        let (socket, local) = bind().map_err(|source| TrafficError::Listen { address, source })?;
+        Ok(Self { socket, local, callee, token: terms.token, turns: terms.turns || terms.plan.pairs > 1 })
+    }
+
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.callee.is_none().then_some(self.local)
+    }
+
+    fn meet(self, limit: &Limit<'_>) -> Result<QuicPipe, TrafficError> {
+        let object = self.callee.unwrap_or(self.local);
+        let failed = |source| TrafficError::Socket { operation: "open a QUIC connection", object, source };
+        let runtime = runtime().map_err(failed)?;
+        let (endpoint, segments) =
+            runtime.block_on(async { open(self.socket, self.callee, self.turns) }).map_err(failed)?;
+        let mut meeting = Box::pin(async {
+            match self.callee {
+                Some(peer) => call(&endpoint, peer, &self.token).await,
+                None => admit(&endpoint, &self.token).await,
+            }
+        });
+        let (connection, sends, receives) = loop {
+            limit.check(now(), "find the peer", object)?;
+            if let Ok(met) = runtime.block_on(async { timeout(TICK, &mut meeting).await }) {
+                break met.map_err(failed)?;
+            }
+        };
+        drop(meeting);
+        Ok(QuicPipe { runtime, endpoint, connection, sends, receives, segments })
+    }
+}
+
+/// The endpoint, and how many datagrams its socket hands to the kernel at once.
+fn open(socket: UdpSocket, callee: Option<SocketAddr>, turns: bool) -> io::Result<(Endpoint, usize)> {
+    let transport = Arc::new(transport(turns));
+    let serve = || {
+        let crypto = QuicServerConfig::try_from(certificate::server()?).map_err(io::Error::other)?;
+        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        config.transport_config(Arc::clone(&transport));
+        io::Result::Ok(config)
+    };
+    let server = if callee.is_none() { Some(serve()?) } else { None };
+    let socket = quinn::Runtime::wrap_udp_socket(&TokioRuntime, socket)?;
+    let segments = socket.max_transmit_segments();
+    let runtime = Arc::new(TokioRuntime);
+    let mut endpoint = Endpoint::new_with_abstract_socket(EndpointConfig::default(), server, socket, runtime)?;
+    let crypto = QuicClientConfig::try_from(certificate::client()?).map_err(io::Error::other)?;
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    config.transport_config(transport);
+    endpoint.set_default_client_config(config);
+    Ok((endpoint, segments))
+}
+
+fn transport(turns: bool) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    transport
+        .max_idle_timeout((!turns).then(|| VarInt::from_u32(SILENCE_MS).into()))
+        .keep_alive_interval((!turns).then_some(KEEP_ALIVE))
+        .max_concurrent_bidi_streams(VarInt::from_u32(1))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .stream_receive_window(VarInt::from_u32(WINDOW))
+        .receive_window(VarInt::from_u32(WINDOW))
+        .send_window(u64::from(WINDOW));
+    transport
+}
+
+/// Calls until somebody answers: nobody may be there yet.
+async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Result<Stream> {
+    let connection = loop {
+        match endpoint.connect(peer, certificate::NAME).map_err(io::Error::other)?.await {
+            Ok(connection) => break connection,
+            Err(quinn::ConnectionError::TimedOut) => {}
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let (mut sends, receives) = connection.open_bi().await?;
+    sends.write_all(token).await?;
+    Ok((connection, sends, receives))
+}
+
+/// Lets in who presents the token; all others are sent away and hold nobody up.
+async fn admit(endpoint: &Endpoint, token: &Token) -> io::Result<Stream> {
+    let mut callers = JoinSet::new();
+    loop {
+        tokio::select! {
+            caller = endpoint.accept() => match caller {
+                Some(caller) if callers.len() < CALLERS => drop(callers.spawn(timeout(HESITATION, hear(caller, *token)))),
+                Some(caller) => caller.refuse(),
+                None => return Err(ended()),
+            },
+            Some(Ok(Ok(Ok(met)))) = callers.join_next() => return Ok(met),
+        }
+    }
+}
+
+async fn hear(caller: Incoming, token: Token) -> io::Result<Stream> {
+    let connection = caller.await?;
+    let (sends, mut receives) = connection.accept_bi().await?;
+    let mut said = Token::default();
+    receives.read_exact(&mut said).await.map_err(gone)?;
+    if said == token {
+        return Ok((connection, sends, receives));
+    }
+    connection.close(VarInt::from_u32(1), b"not the token of this flow");
+    Err(io::Error::new(ErrorKind::PermissionDenied, "not the token of this flow"))
+}
+
+/// An end of a stream.
+pub(super) struct QuicPipe {
+    runtime: Runtime,
+    endpoint: Endpoint,
+    connection: Connection,
+    sends: SendStream,
+    receives: RecvStream,
+    segments: usize,
+}
+
+impl Pipe for QuicPipe {
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        let Self { runtime, sends, .. } = self;
+        runtime.block_on(async { sends.write_all(message).await.map_err(io::Error::from) })
+    }
+
+    fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
+        let Self { runtime, receives, .. } = self;
+        runtime.block_on(async { receives.read_exact(room).await.map_err(gone) })
+    }
+
+    fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        let Self { runtime, sends, receives, .. } = self;
+        runtime.block_on(async {
+            let (sent, received) = tokio::join!(sends.write_all(message), receives.read_exact(room));
+            sent?;
+            received.map_err(gone)
+        })
+    }
+
+    fn rest(&mut self) {
+        self.runtime.block_on(async { tokio::time::sleep(ACKNOWLEDGED).await });
+    }
+
+    fn close(&mut self) {
+        let Self { runtime, connection, sends, .. } = self;
+        // Either all is acknowledged, or the other end has closed, which it does when it has heard everything.
+        if sends.finish().is_ok() {
+            runtime.block_on(async { drop(timeout(FAREWELL, sends.stopped()).await) });
+        }
+        connection.close(VarInt::from_u32(0), b"farewell");
+        runtime.block_on(async { drop(timeout(FAREWELL, self.endpoint.wait_idle()).await) });
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let stats = self.connection.stats();
+        let offload = match self.segments {
+            0 | 1 => "without segmentation offload (GSO)".to_owned(),
+            segments => format!("with segmentation offload (GSO), up to {segments} datagrams in a call"),
+        };
+        let (udp, path) = (stats.udp_tx, stats.path);
+        vec![format!(
+            "QUIC {offload}: {} datagrams in {} calls, {} packets lost, packets of up to {} B at the end",
+            udp.datagrams, udp.ios, path.lost_packets, path.current_mtu
+        )]
+    }
+}
+
+/// A stream that ends before its time is a peer that has gone.
+fn gone(error: quinn::ReadExactError) -> io::Error {
+    match error {
+        quinn::ReadExactError::FinishedEarly(_) => ended(),
+        quinn::ReadExactError::ReadError(error) => error.into(),
+    }
+}
