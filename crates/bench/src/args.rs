@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::case::Case;
 use crate::simulator::Simulator;
 
-/// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair, and btu's wire side by side with
-/// the kernel's bridge (`--case wire`).
+/// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair, btu's signatures side by side
+/// with `NetPIPE`'s (`--case pipe`), and btu's wire side by side with the kernel's bridge (`--case wire`).
 #[derive(Debug, Parser)]
 #[command(version)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]

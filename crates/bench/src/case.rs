@@ -3,6 +3,8 @@
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::signature;
+
 /// One comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -37,6 +39,18 @@ pub(crate) enum Case {
     #[value(name = "wire-1000")]
     #[serde(rename = "wire-1000")]
     Wire1000,
+    /// Everything about `btu pipe`: all of the following.
+    Pipe,
+    /// Ping-pong of 16 bytes on the veth pair.
+    PipeLatency,
+    /// The signature from 1 byte to 8 MiB on the veth pair.
+    PipeVeth,
+    /// The signature from 64 bytes to 64 KiB on an emulated 10 Mb/s Ethernet.
+    PipeEthernet,
+    /// The same on an emulated ATM switch of 155.52 Mb/s.
+    PipeAtm,
+    /// The same on an emulated FDDI ring.
+    PipeFddi,
 }
 
 /// Who is measured.
@@ -47,6 +61,8 @@ pub(crate) enum Tool {
     Iperf3,
     Nuttcp,
     Sockperf,
+    /// `NetPIPE` over TCP.
+    Nptcp,
     /// btu's wire between two stations.
     Wire,
     /// The kernel's bridge between the same two.
@@ -77,6 +93,12 @@ pub(crate) enum Measure {
     DelayP99Microseconds,
     /// 99.9th percentile of the one-way delay in microseconds.
     DelayP999Microseconds,
+    /// Half the round trip of the smallest message, the best trial's mean, in microseconds.
+    OneWayMicroseconds,
+    /// Throughput of messages of so many bytes, the best trial's, 10^6 bits per second.
+    MegabitsAt(u64),
+    /// The geometric mean of the throughputs of all sizes.
+    MegabitsMean,
 }
 
 /// What must hold of btu's number, or of its ratio to the other's.
@@ -91,14 +113,21 @@ pub(crate) enum Bound {
     Reaches(f64),
     /// The number is at most so much more than the other's.
     Adds(f64),
+    /// The ratio differs from 1 by no more than from run to run.
+    Alike,
 }
 
 impl Case {
-    /// The cases of a list, each once: [`Self::Wire`] stands for all that are about the wire.
+    /// The cases of a list, each once: [`Self::Wire`] stands for all that are about the wire, [`Self::Pipe`] for all that are
+    /// about signatures.
     pub(crate) fn expanded(cases: &[Self]) -> Vec<Self> {
         let mut expanded = Vec::new();
         for &case in cases {
-            let meant = if case == Self::Wire { &Self::WIRE[..] } else { &[case] };
+            let meant = match case {
+                Self::Wire => &Self::WIRE[..],
+                Self::Pipe => &Self::PIPE,
+                _ => &[case],
+            };
             for case in meant {
                 if !expanded.contains(case) {
                     expanded.push(*case);
@@ -118,17 +147,32 @@ impl Case {
         Self::Wire1000,
     ];
 
+    const PIPE: [Self; 5] = [Self::PipeLatency, Self::PipeVeth, Self::PipeEthernet, Self::PipeAtm, Self::PipeFddi];
+
     /// Every tool of the case; btu is the first.
     pub(crate) fn tools(self) -> &'static [Tool] {
         match self {
             Self::Bulk | Self::Small => &[Tool::Btu, Tool::Iperf3, Tool::Nuttcp],
             Self::TcpRequest | Self::UdpRequest => &[Tool::Btu, Tool::Sockperf],
+            Self::PipeLatency => &[Tool::Btu, Tool::Nptcp, Tool::Sockperf],
+            Self::Pipe | Self::PipeVeth | Self::PipeEthernet | Self::PipeAtm | Self::PipeFddi => {
+                &[Tool::Btu, Tool::Nptcp]
+            }
             _ => &[Tool::Wire, Tool::Bridge],
         }
     }
 
     /// What is compared; the first decides which of the other tools is the better.
-    pub(crate) fn measures(self) -> &'static [(Measure, Option<Bound>)] {
+    pub(crate) fn measures(self) -> Vec<(Measure, Option<Bound>)> {
+        match self {
+            Self::Pipe | Self::PipeLatency | Self::PipeVeth | Self::PipeEthernet | Self::PipeAtm | Self::PipeFddi => {
+                signature::measures(self)
+            }
+            _ => self.plain_measures().to_vec(),
+        }
+    }
+
+    fn plain_measures(self) -> &'static [(Measure, Option<Bound>)] {
         match self {
             Self::Bulk => &[
                 (Measure::MegabitsPerSecond, Some(Bound::AtLeast(1.0))),
@@ -150,7 +194,7 @@ impl Case {
                 (Measure::DelayP99Microseconds, Some(Bound::Adds(200.0))),
                 (Measure::DelayP999Microseconds, None),
             ],
-            Self::Wire | Self::WireIdle | Self::Wire10 | Self::Wire1000 => &[
+            _ => &[
                 (Measure::DelayP50Microseconds, None),
                 (Measure::DelayP99Microseconds, None),
                 (Measure::DelayP999Microseconds, None),
@@ -193,14 +237,20 @@ impl Case {
             Self::Wire10 => "one-way delay beside 10 Mb/s",
             Self::Wire100 => "one-way delay beside 100 Mb/s",
             Self::Wire1000 => "one-way delay beside 1000 Mb/s",
+            Self::Pipe => "signatures",
+            Self::PipeLatency => "ping-pong of 16 bytes, TCP",
+            Self::PipeVeth => "signature, TCP, veth pair",
+            Self::PipeEthernet => "signature, TCP, emulated 10 Mb/s Ethernet",
+            Self::PipeAtm => "signature, TCP, emulated 155.52 Mb/s ATM",
+            Self::PipeFddi => "signature, TCP, emulated FDDI",
         }
     }
 }
 
 impl Measure {
     /// The unit, for people.
-    pub(crate) fn unit(self) -> &'static str {
-        match self {
+    pub(crate) fn unit(self) -> String {
+        let unit = match self {
             Self::MessagesPerSecond => "messages/s",
             Self::CpuSecondsPerGigabyte => "CPU s/GB",
             Self::P50Microseconds | Self::DelayP50Microseconds => "us p50",
@@ -208,14 +258,23 @@ impl Measure {
             Self::FramesPerSecond => "frames/s",
             Self::MegabitsPerSecond | Self::FrameMegabitsPerSecond => "Mb/s",
             Self::DelayP999Microseconds => "us p99.9",
-        }
+            Self::OneWayMicroseconds => "us one way",
+            Self::MegabitsAt(bytes) => return format!("Mb/s {bytes} B"),
+            Self::MegabitsMean => "Mb/s mean",
+        };
+        unit.to_owned()
     }
 
     /// Whether more is better.
     pub(crate) fn more_is_better(self) -> bool {
         matches!(
             self,
-            Self::MegabitsPerSecond | Self::MessagesPerSecond | Self::FramesPerSecond | Self::FrameMegabitsPerSecond
+            Self::MegabitsPerSecond
+                | Self::MessagesPerSecond
+                | Self::FramesPerSecond
+                | Self::FrameMegabitsPerSecond
+                | Self::MegabitsAt(_)
+                | Self::MegabitsMean
         )
     }
 
@@ -233,6 +292,7 @@ impl Tool {
             Self::Iperf3 => "iperf3",
             Self::Nuttcp => "nuttcp",
             Self::Sockperf => "sockperf",
+            Self::Nptcp => "NPtcp",
             Self::Wire => "wire",
             Self::Bridge => "bridge",
         }
@@ -249,5 +309,7 @@ mod tests {
         assert_eq!(expanded.len(), 8);
         assert_eq!((expanded[0], expanded[7]), (Case::Wire100, Case::Bulk));
         assert!(expanded[..7].iter().all(|case| case.tools() == [Tool::Wire, Tool::Bridge]));
+        let expanded = Case::expanded(&[Case::Pipe]);
+        assert!(expanded.len() == 5 && expanded.iter().all(|case| case.tools()[..2] == [Tool::Btu, Tool::Nptcp]));
     }
 }

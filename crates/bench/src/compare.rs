@@ -47,6 +47,7 @@ impl Spread {
     /// Judges a ratio, a number or a difference by its bound.
     pub(crate) fn verdict(&self, bound: Bound) -> Verdict {
         let (worst, middle, best, limit) = match bound {
+            Bound::Alike => return self.likeness(),
             Bound::AtLeast(limit) | Bound::Reaches(limit) => (self.interval.0, self.median, self.interval.1, limit),
             Bound::AtMost(limit) | Bound::Adds(limit) => (-self.interval.1, -self.median, -self.interval.0, -limit),
         };
@@ -54,6 +55,17 @@ impl Spread {
             _ if worst >= limit => Verdict::Shown,
             _ if middle >= limit => Verdict::Kept,
             _ if best >= limit => Verdict::Open,
+            _ => Verdict::Missed,
+        }
+    }
+}
+
+impl Spread {
+    /// Whether a ratio is 1 as far as can be told.
+    fn likeness(&self) -> Verdict {
+        match 1.0 {
+            one if (self.interval.0..=self.interval.1).contains(&one) => Verdict::Shown,
+            one if (self.min..=self.max).contains(&one) => Verdict::Kept,
             _ => Verdict::Missed,
         }
     }
@@ -94,6 +106,9 @@ mod tests {
         assert_eq!(spread.verdict(Bound::AtMost(0.85)), Verdict::Missed);
         assert_eq!(spread.verdict(Bound::Reaches(0.9)), Verdict::Shown);
         assert_eq!(spread.verdict(Bound::Adds(0.85)), Verdict::Missed);
+        assert_eq!(spread.verdict(Bound::Alike), Verdict::Shown);
+        assert_eq!(Spread { interval: (1.05, 1.3), ..spread }.verdict(Bound::Alike), Verdict::Kept);
+        assert_eq!(Spread { interval: (1.05, 1.3), min: 1.01, ..spread }.verdict(Bound::Alike), Verdict::Missed);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Side by side with the tools people know: `btu`'s traffic against iperf3, nuttcp and sockperf, in one run, on one
+//! Side by side with the tools people know: `btu`'s traffic against iperf3, nuttcp, sockperf and `NetPIPE`, in one run, on one
 //! pair of network namespaces joined by a veth pair, in randomised blocks.
 
 mod args;
@@ -10,6 +10,7 @@ mod order;
 mod quiet;
 mod report;
 mod run;
+mod signature;
 mod simulator;
 mod tools;
 mod wire;

@@ -104,7 +104,7 @@ impl Comparison {
     pub(crate) fn all_of(case: Case, samples: &[Sample]) -> Vec<Self> {
         let best = best_of_others(case, samples);
         let mut all = Vec::new();
-        for &(measure, bound) in case.measures() {
+        for (measure, bound) in case.measures() {
             for &against in &case.tools()[1..] {
                 let ours = values(case, case.tools()[0], measure, samples);
                 let theirs = values(case, against, measure, samples);
@@ -126,7 +126,7 @@ impl Comparison {
 }
 
 fn best_of_others(case: Case, samples: &[Sample]) -> Option<Tool> {
-    let (measure, _) = case.measures()[0];
+    let (measure, _) = *case.measures().first()?;
     let rank = |tool: &Tool| {
         let median = Spread::of(&values(case, *tool, measure, samples)).map_or(f64::NAN, |spread| spread.median);
         if measure.more_is_better() { median } else { -median }
@@ -157,7 +157,7 @@ pub(crate) fn table(cases: &[Case], samples: &[Sample], comparisons: &[Compariso
     for &case in cases {
         // Writing to a string cannot fail.
         write!(text, "\n{}\n", case.title()).ok();
-        for &(measure, _) in case.measures() {
+        for (measure, _) in case.measures() {
             for &tool in case.tools() {
                 if let Some(spread) = Spread::of(&values(case, tool, measure, samples)) {
                     writeln!(text, "  {:<9} {}", tool.name(), absolute(&spread, measure)).ok();
@@ -197,6 +197,7 @@ fn bound_words(comparison: &Comparison) -> String {
         Bound::AtMost(limit) => format!("at most {limit:.2}"),
         Bound::Reaches(limit) => format!("{own} at least {limit:.0} {unit}"),
         Bound::Adds(limit) => format!("at most {limit:+.0} us"),
+        Bound::Alike => "alike".to_owned(),
     };
     format!("; {bound}: {}", words(verdict))
 }

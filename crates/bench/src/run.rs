@@ -13,7 +13,7 @@ use crate::compare::Verdict;
 use crate::lab::{self, Lab};
 use crate::report::{Circumstances, Comparison};
 use crate::tools::{self, Bench, Outcome, WorkerCommand};
-use crate::{order, quiet, report, wire};
+use crate::{order, quiet, report, signature, wire};
 
 /// One run of one tool.
 #[derive(Debug, serde::Serialize)]
@@ -40,7 +40,8 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     let worker = WorkerCommand::find(args.btu.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let lab = Lab::raise(args.awake, args.congestion_control.as_deref())?;
-    let is_about_wire = cases.iter().any(|case| case.tools().contains(&Tool::Wire));
+    let is_about_wire =
+        cases.iter().any(|case| case.tools().contains(&Tool::Wire) || signature::drawing(*case).is_some());
     let middle = is_about_wire.then(wire::Middle::raise).transpose()?;
     let circumstances = Circumstances::read(args, &cases, seed, versions, worker.describe(), lab.is_held_awake())?;
     if !args.json {

@@ -1,6 +1,6 @@
 //! This program as a worker of btu: the same traffic, the same words.
 
-use std::io::{BufRead, Write, stdin, stdout};
+use std::io::{self, BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
@@ -23,7 +23,8 @@ fn perform() -> Result<()> {
     let performance = btu_traffic::prepare(&order)?.context("not a network activity")?;
     say(&Word::Ready { endpoint: performance.endpoint() })?;
     anyhow::ensure!(hear()?.trim() == "go", "told something else than `go`");
-    let report = performance.perform(&AtomicBool::new(false)).map_err(|error| anyhow!(error))?;
+    let report = performance.perform_telling(&AtomicBool::new(false), &mut |word| say(&word).map_err(io::Error::other));
+    let report = report.map_err(|error| anyhow!(error))?;
     say(&Word::Done(Box::new(report)))
 }
 

@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail};
-use btu_suite::activity::{Activity, Meeting, Order, Request, Respond, TcpReceive, TcpSend, Transport, Word, Work};
+use btu_suite::activity::{
+    Activity, Meeting, Order, PipeEnd, PipeMeeting, Request, Respond, TcpReceive, TcpSend, Transport, Word, Work,
+};
+use btu_suite::pipe::{End, Point};
 use btu_suite::record;
 use btu_units::{Bytes, Span};
 
-use super::{Bench, Outcome};
+use super::{Bench, Far, Outcome, SizeTime};
 use crate::case::Case;
 use crate::lab::FAR;
-use crate::leash;
+use crate::{leash, signature};
 
 const TOKEN: [u8; 16] = *b"btu side by side";
 
@@ -78,6 +81,30 @@ fn perform(bench: &Bench<'_>, case: Case) -> Result<(record::Report, record::Rep
     Ok((far.finish()?, calling))
 }
 
+/// A signature; its points are told as they come.
+pub(super) fn signature(bench: &Bench<'_>, case: Case, at: &Far<'_>) -> Result<Outcome> {
+    let plan = signature::plan(bench.seed, case)?;
+    let order = |end, meeting| {
+        let part =
+            PipeEnd { end, meeting: PipeMeeting::Network(meeting), token: TOKEN, plan: plan.clone(), turns: false };
+        Order { seed: bench.seed, deadline: Span::from_seconds(30), activity: Activity::Pipe(Box::new(part)) }
+    };
+    let mut far = Worker::start(bench, Some(at.process))?;
+    let listening = order(End::Far, Meeting::Listen(at.address.parse()?));
+    let endpoint = far.prepare(&listening)?.context("the far worker does not listen")?;
+    let mut near = Worker::start(bench, None)?;
+    near.prepare(&order(End::Near, Meeting::Connect(endpoint)))?;
+    far.go()?;
+    near.go()?;
+    let mut times = Vec::new();
+    near.finish_telling(|point| {
+        let best = point.one_way_seconds(plan.pattern).into_iter().fold(f64::INFINITY, f64::min);
+        times.push(SizeTime { bytes: point.size.count(), one_way_seconds: best });
+    })?;
+    far.finish()?;
+    Ok(Outcome::Signature { times })
+}
+
 fn transport(case: Case) -> Transport {
     if case == Case::UdpRequest { Transport::Udp } else { Transport::Tcp }
 }
@@ -136,10 +163,17 @@ impl Worker {
         self.orders.write_all(b"go\n").context("start a worker")
     }
 
-    fn finish(mut self) -> Result<record::Report> {
-        let report = match self.hear()? {
-            Word::Done(report) => *report,
-            word => bail!("a worker said {word:?} instead of done"),
+    fn finish(self) -> Result<record::Report> {
+        self.finish_telling(|_| ())
+    }
+
+    fn finish_telling(mut self, mut tell: impl FnMut(&Point)) -> Result<record::Report> {
+        let report = loop {
+            match self.hear()? {
+                Word::Point(point) => tell(&point),
+                Word::Done(report) => break *report,
+                word => bail!("a worker said {word:?} instead of done"),
+            }
         };
         // Its orders stay open until it has ended: a worker whose agent is gone does not end in order.
         let status = self.child.wait().context("wait for a worker")?;

@@ -2,6 +2,7 @@
 
 mod btu;
 mod iperf3;
+mod nptcp;
 mod nuttcp;
 mod sockperf;
 
@@ -15,11 +16,11 @@ use serde::Serialize;
 pub(crate) use btu::WorkerCommand;
 
 use crate::case::{Case, Measure, Tool};
-use crate::lab::Lab;
-use crate::{leash, wire};
+use crate::lab::{FAR, Lab};
+use crate::{leash, signature, wire};
 
 /// What one run of a tool gave.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Outcome {
     /// A stream: payload at the receiver, its time by the receiver's clock, CPU time of both processes.
@@ -32,12 +33,22 @@ pub(crate) enum Outcome {
     Frames { per_second: f64, offered_per_second: f64 },
     /// Quantiles of the one-way delay, and how many datagrams they are of.
     Delay { p50_us: f64, p99_us: f64, p999_us: f64, datagrams: u64, lost: u64 },
+    /// A signature: the best trial's one-way time of each size.
+    Signature { times: Vec<SizeTime> },
+}
+
+/// What a message of one size takes.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct SizeTime {
+    pub(crate) bytes: u64,
+    pub(crate) one_way_seconds: f64,
 }
 
 impl Outcome {
     /// One of its numbers; not a number when this outcome does not have it.
     pub(crate) fn measure(&self, measure: Measure) -> f64 {
-        match (*self, measure) {
+        match (self.clone(), measure) {
+            (Self::Signature { times }, measure) => signature::measure(&times, measure),
             (Self::Stream { bytes, seconds, .. }, Measure::MegabitsPerSecond) => bytes * 8.0 / seconds / 1e6,
             (Self::Stream { bytes, seconds, message_bytes, .. }, Measure::MessagesPerSecond) => {
                 bytes / message_bytes / seconds
@@ -71,10 +82,28 @@ pub(crate) struct Bench<'a> {
     pub(crate) middle: Option<&'a wire::Middle>,
 }
 
+/// Where the other end is.
+struct Far<'a> {
+    /// A process there.
+    process: u32,
+    address: &'a str,
+}
+
 impl Bench<'_> {
     /// Runs `tool` once for `case`.
     pub(crate) fn run(&self, case: Case, tool: Tool) -> Result<Outcome> {
+        if let Some(drawing) = signature::drawing(case) {
+            let middle = self.middle.context("an emulated network without room for it")?;
+            return wire::between(middle, drawing, |process, address| self.meet(case, tool, &Far { process, address }));
+        }
+        self.meet(case, tool, &Far { process: self.lab.far(), address: FAR })
+    }
+
+    fn meet(&self, case: Case, tool: Tool, far: &Far<'_>) -> Result<Outcome> {
         match tool {
+            Tool::Btu if signature::is_one(case) => btu::signature(self, case, far),
+            Tool::Nptcp => nptcp::run(case, far),
+            Tool::Sockperf if signature::is_one(case) => sockperf::latency(far),
             Tool::Btu => btu::run(self, case),
             Tool::Iperf3 => iperf3::run(self, case),
             Tool::Nuttcp => nuttcp::run(self, case),
@@ -111,7 +140,7 @@ fn wait_until_listening(far: u32, protocol: &str, port: u16) -> Result<()> {
 /// Makes sure the tools of `cases` are there, installing Debian packages when root; returns their versions.
 pub(crate) fn ensure_present(cases: &[Case]) -> Result<Vec<String>> {
     let mut versions = Vec::new();
-    for tool in [Tool::Iperf3, Tool::Nuttcp, Tool::Sockperf] {
+    for tool in [Tool::Iperf3, Tool::Nuttcp, Tool::Sockperf, Tool::Nptcp] {
         if cases.iter().any(|case| case.tools().contains(&tool)) {
             versions.push(version(tool).map_or_else(|| install(tool), Ok)?);
         }
@@ -119,7 +148,18 @@ pub(crate) fn ensure_present(cases: &[Case]) -> Result<Vec<String>> {
     Ok(versions)
 }
 
+/// The Debian package of a tool.
+fn package(tool: Tool) -> &'static str {
+    if tool == Tool::Nptcp { "netpipe-tcp" } else { tool.name() }
+}
+
 fn version(tool: Tool) -> Option<String> {
+    if tool == Tool::Nptcp {
+        // It cannot tell its version, the package can.
+        let query = ["--show", "--showformat=NPtcp ${Version}", package(tool)];
+        let output = Command::new("dpkg-query").args(query).output().ok().filter(|output| output.status.success())?;
+        return String::from_utf8(output.stdout).ok();
+    }
     let argument = if tool == Tool::Nuttcp { "-V" } else { "--version" };
     let output = Command::new(tool.name()).arg(argument).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -127,7 +167,7 @@ fn version(tool: Tool) -> Option<String> {
 }
 
 fn install(tool: Tool) -> Result<String> {
-    let name = tool.name();
+    let name = package(tool);
     if !Uid::effective().is_root() {
         bail!("{name} is not installed; as root this program installs it: apt-get install {name}");
     }

@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 
-use super::{Bench, Outcome, wait_until_listening};
+use super::{Bench, Far, Outcome, SizeTime, wait_until_listening};
 use crate::case::Case;
 use crate::lab::FAR;
-use crate::leash;
+use crate::{leash, signature};
 
 const PORT: u16 = 11_111;
 
@@ -30,6 +30,32 @@ pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
     read(&told?)
 }
 
+/// Half the round trip, the best of three runs' means.
+pub(super) fn latency(at: &Far<'_>) -> Result<Outcome> {
+    let place = ["--tcp", "-i", at.address, "-p", "11111"];
+    let mut serving = leash::command(Some(at.process), "sockperf");
+    serving.arg("server").args(place).stdout(std::process::Stdio::null());
+    let server = serving.spawn().context("start the sockperf server")?;
+    wait_until_listening(at.process, "tcp", PORT)?;
+    let ask = || {
+        let mut asking = leash::command(None, "sockperf");
+        asking.arg("ping-pong").args(place).args(["-t", "1", "-m", &signature::SMALL.to_string()]);
+        half(&leash::run(&mut asking)?)
+    };
+    let halves = (0..signature::TRIALS).map(|_| ask()).collect::<Result<Vec<_>>>();
+    leash::end(server)?;
+    let one_way_seconds = halves?.into_iter().fold(f64::INFINITY, f64::min);
+    Ok(Outcome::Signature { times: vec![SizeTime { bytes: signature::SMALL, one_way_seconds }] })
+}
+
+/// `sockperf: Summary: Latency is 8.123 usec`, which is half the mean round trip.
+fn half(told: &str) -> Result<f64> {
+    let words = told.lines().find_map(|line| line.split_once("Latency is"));
+    let word = words.and_then(|(_, rest)| rest.split_whitespace().next());
+    let number = word.with_context(|| format!("sockperf told no latency: {told}"))?;
+    Ok(number.parse::<f64>().context("read what sockperf told")? / 1e6)
+}
+
 /// Lines such as `sockperf: ---> percentile 50.000 =   12.345`.
 fn read(told: &str) -> Result<Outcome> {
     let percentile = |wanted: &str| {
@@ -45,6 +71,13 @@ fn read(told: &str) -> Result<Outcome> {
 #[cfg(test)]
 mod tests {
     use crate::case::Measure;
+
+    #[test]
+    fn half_a_round_trip_is_read_from_its_summary() {
+        let told = "sockperf: ====> avg-latency=8.131 (std-dev=1.2)\n\u{1b}[2;35msockperf: Summary: Latency is 8.131 usec\u{1b}[0m\n";
+        assert!((super::half(told).unwrap() - 8.131e-6).abs() < 1e-12);
+        assert!(super::half("sockperf: No messages were received").is_err());
+    }
 
     #[test]
     fn percentiles_are_read_from_its_text() {

@@ -30,6 +30,11 @@ pub(super) enum Forwarder {
 }
 
 impl Forwarder {
+    /// The wire with a drawn network of two stations.
+    pub(super) fn draw(middle: &Middle, text: &str) -> Result<Self> {
+        carry(middle.middle(), Carriage::Frames, drawn(text)?)
+    }
+
     pub(super) fn start(middle: &Middle, tool: Tool, carriage: Carriage) -> Result<Self> {
         match tool {
             Tool::Wire => wire(middle.middle(), carriage),
@@ -69,13 +74,19 @@ fn bridge(middle: u32) -> Result<Forwarder> {
 
 /// Frame by frame over a drawn link; superframes, which no drawn line takes, over an unimpaired piece of wire.
 fn wire(middle: u32, carriage: Carriage) -> Result<Forwarder> {
+    if carriage == Carriage::Frames {
+        return carry(middle, carriage, drawn(LINK)?);
+    }
     let [inner, outer] = PORTS.map(str::to_owned);
-    let shape = if carriage == Carriage::Superframes {
-        Shape::Veth { boxes: vec![BlackBox { station: Station::Active, inner, outer }] }
-    } else {
-        let drawing = Drawing::read(LINK, "bench").map_err(|error| anyhow::anyhow!("{error}"))?;
-        Shape::Drawn { drawing, interfaces: vec![inner, outer] }
-    };
+    carry(middle, carriage, Shape::Veth { boxes: vec![BlackBox { station: Station::Active, inner, outer }] })
+}
+
+fn drawn(text: &str) -> Result<Shape> {
+    let drawing = Drawing::read(text, "bench").map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok(Shape::Drawn { drawing, interfaces: PORTS.map(str::to_owned).to_vec() })
+}
+
+fn carry(middle: u32, carriage: Carriage, shape: Shape) -> Result<Forwarder> {
     let plan = WirePlan { carriage, ..WirePlan::new(1, shape) };
     let directory = std::env::temp_dir().join(format!("btu-bench-{}", std::process::id()));
     std::fs::create_dir_all(&directory).context("make a directory for the wire")?;

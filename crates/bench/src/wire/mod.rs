@@ -36,6 +36,15 @@ pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Re
     outcome
 }
 
+/// Puts a drawn network between the stations while `work` is done, which is told a process in the far one and its address.
+pub(crate) fn between<T>(middle: &Middle, drawing: &str, work: impl FnOnce(u32, &str) -> Result<T>) -> Result<T> {
+    middle.set_offloads(false)?;
+    let forwarder = Forwarder::draw(middle, drawing)?;
+    let done = work(middle.far(), middle::FAR);
+    forwarder.end()?;
+    done
+}
+
 /// This program as a wire: its plan is the one line on standard input.
 pub(crate) fn carry(socket: &Path) -> Result<ExitCode> {
     let mut line = String::new();

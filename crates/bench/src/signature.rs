@@ -1,0 +1,121 @@
+//! Signatures side by side: which sizes, on which networks, and the numbers that are held against each other.
+
+use anyhow::Result;
+use btu_suite::pipe::{Kind, PipePlan, Place, Precision, Sizes};
+use btu_units::{Bytes, Span};
+
+use crate::case::{Bound, Case, Measure};
+use crate::tools::SizeTime;
+
+/// The message whose time is called latency here; sockperf sends none below 14 bytes.
+pub(crate) const SMALL: u64 = 16;
+
+/// Trials of each size; the best one counts, by `NetPIPE`'s rule.
+pub(crate) const TRIALS: u32 = 3;
+
+/// What a trial lasts, as `NPtcp` of Debian has it.
+const TRIAL: Span = Span::from_milliseconds(250);
+
+const ETHERNET: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
+                        [links.cable]\nbetween = [\"near\", \"far\"]\nrate = \"10 Mb/s\"\n";
+/// What an SDH line of 155.52 Mb/s leaves for cells (ITU-T I.432).
+const ATM: &str = "name = \"bench\"\n[segments.atm]\nmedium = \"atm\"\nrate = \"149.76 Mb/s\"\ndelay = \"1 us\"\n\
+                   [stations.near]\nsegment = \"atm\"\n[stations.far]\nsegment = \"atm\"\n";
+const FDDI: &str = "name = \"bench\"\n[segments.ring]\nmedium = \"fddi\"\nlength = \"4 km\"\nttrt = \"8 ms\"\n\
+                    [stations.near]\nsegment = \"ring\"\n[stations.far]\nsegment = \"ring\"\n";
+
+/// Whether a case is about signatures.
+pub(crate) fn is_one(case: Case) -> bool {
+    matches!(case, Case::PipeLatency | Case::PipeVeth | Case::PipeEthernet | Case::PipeAtm | Case::PipeFddi)
+}
+
+/// The emulated network of a case, if it has one.
+pub(crate) fn drawing(case: Case) -> Option<&'static str> {
+    match case {
+        Case::PipeEthernet => Some(ETHERNET),
+        Case::PipeAtm => Some(ATM),
+        Case::PipeFddi => Some(FDDI),
+        _ => None,
+    }
+}
+
+/// The smallest and the largest message.
+pub(crate) fn range(case: Case) -> (u64, u64) {
+    match case {
+        Case::PipeLatency => (SMALL, SMALL),
+        Case::PipeVeth => (1, 8 << 20),
+        _ => (64, 64 << 10),
+    }
+}
+
+/// `NetPIPE`'s sizes without perturbation: powers of two, and half as much again from 3 bytes or behind the first on.
+fn sizes(case: Case) -> Vec<u64> {
+    let (least, most) = range(case);
+    let powers = (0..u64::BITS).map(|power| 1 << power).skip_while(|size| *size < least);
+    let both = powers.take_while(|size| *size <= most).flat_map(|size: u64| [size, size + size / 2]);
+    let mut sizes: Vec<u64> = both.filter(|size| *size <= most).collect();
+    sizes.dedup();
+    sizes
+}
+
+/// What btu is to measure.
+pub(crate) fn plan(seed: u64, case: Case) -> Result<PipePlan> {
+    let precision = Precision { trials: TRIALS, target: TRIAL, ..Precision::standard() };
+    let sizes = Sizes::of(sizes(case).into_iter().map(Bytes::new).collect())?;
+    Ok(PipePlan { sizes, precision, ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
+}
+
+/// What is compared.
+pub(crate) fn measures(case: Case) -> Vec<(Measure, Option<Bound>)> {
+    let (at_size, mean) = match case {
+        Case::PipeLatency => return vec![(Measure::OneWayMicroseconds, Some(Bound::AtMost(1.0)))],
+        Case::PipeVeth => (Bound::AtLeast(0.98), Bound::AtLeast(1.0)),
+        _ => (Bound::Alike, Bound::Alike),
+    };
+    let each = sizes(case).into_iter().map(|bytes| (Measure::MegabitsAt(bytes), Some(at_size)));
+    std::iter::once((Measure::MegabitsMean, Some(mean))).chain(each).collect()
+}
+
+/// One of the numbers of a signature; not a number when it has none.
+pub(crate) fn measure(times: &[SizeTime], measure: Measure) -> f64 {
+    let rate = |time: &SizeTime| time.bytes as f64 * 8.0 / time.one_way_seconds / 1e6;
+    match measure {
+        Measure::OneWayMicroseconds => times.first().map_or(f64::NAN, |time| time.one_way_seconds * 1e6),
+        Measure::MegabitsAt(bytes) => times.iter().find(|time| time.bytes == bytes).map_or(f64::NAN, rate),
+        Measure::MegabitsMean => (times.iter().map(|time| rate(time).ln()).sum::<f64>() / times.len() as f64).exp(),
+        _ => f64::NAN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its sequence from 1 with p = 0 begins 1, 2, 3, 4, 6, 8, 12, 16, 24 and has 46 sizes up to 10 MB (`NetPIPE` 3.7).
+    #[test]
+    fn sizes_are_those_of_netpipe_without_perturbation() {
+        let all = sizes(Case::PipeVeth);
+        assert_eq!(all[..9], [1, 2, 3, 4, 6, 8, 12, 16, 24]);
+        assert_eq!((all.len(), all.last()), (46, Some(&8_388_608)));
+        assert_eq!(sizes(Case::PipeLatency), [16]);
+        assert_eq!(sizes(Case::PipeAtm)[..3], [64, 96, 128]);
+        assert_eq!(measures(Case::PipeVeth).len(), 47);
+    }
+
+    #[test]
+    fn the_mean_is_geometric() {
+        let times = [SizeTime { bytes: 1000, one_way_seconds: 1e-3 }, SizeTime { bytes: 1000, one_way_seconds: 1e-5 }];
+        assert!((measure(&times, Measure::MegabitsMean) - 80.0).abs() < 1e-9);
+        assert!((measure(&times, Measure::MegabitsAt(1000)) - 8.0).abs() < 1e-9);
+        assert!((measure(&times, Measure::OneWayMicroseconds) - 1000.0).abs() < 1e-9);
+        assert!(measure(&times, Measure::MegabitsAt(1)).is_nan());
+    }
+
+    #[test]
+    fn the_networks_can_be_read() {
+        for case in [Case::PipeEthernet, Case::PipeAtm, Case::PipeFddi] {
+            let drawing = btu_network::Drawing::read(drawing(case).unwrap(), "bench").unwrap();
+            assert_eq!(drawing.stations.len(), 2);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `NPtcp` (Debian's `netpipe-tcp`, version 3.7): a signature with its defaults, without perturbation.
+
+use anyhow::{Context, Result};
+
+use super::{Far, Outcome, SizeTime, wait_until_listening};
+use crate::case::Case;
+use crate::{leash, signature};
+
+const PORT: u16 = 5002;
+
+/// Its megabit has 2^20 bits.
+const ITS_MEGABIT: f64 = 1_048_576.0;
+
+pub(super) fn run(case: Case, at: &Far<'_>) -> Result<Outcome> {
+    let (least, most) = signature::range(case);
+    let directory = std::env::temp_dir().join(format!("btu-bench-np-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).context("make a directory for NPtcp's files")?;
+    let order = |namespace, file: &str| {
+        let mut command = leash::command(namespace, "NPtcp");
+        command.args(["-p", "0", "-l", &least.to_string(), "-u", &most.to_string()]);
+        command.arg("-o").arg(directory.join(file)).stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::null());
+        command
+    };
+    let receiver = order(Some(at.process), "far").spawn().context("start NPtcp's receiver")?;
+    wait_until_listening(at.process, "tcp", PORT)?;
+    leash::run(order(None, "near").args(["-h", at.address]))?;
+    leash::end(receiver)?;
+    let told = std::fs::read_to_string(directory.join("near")).context("read NPtcp's file")?;
+    std::fs::remove_dir_all(&directory).context("remove NPtcp's files")?;
+    Ok(Outcome::Signature { times: read(&told)? })
+}
+
+/// Lines of bytes, Mb/s of 2^20, and seconds with eight digits: the rate tells the time more exactly.
+fn read(told: &str) -> Result<Vec<SizeTime>> {
+    let time = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let bytes: u64 = fields.next()?.parse().ok()?;
+        let rate: f64 = fields.next()?.parse().ok()?;
+        Some(SizeTime { bytes, one_way_seconds: bytes as f64 * 8.0 / (rate * ITS_MEGABIT) })
+    };
+    told.lines().map(|line| time(line).with_context(|| format!("NPtcp wrote {line:?}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn times_are_taken_from_rates_of_mebibits() {
+        let times = super::read("       1 0.733000   0.00001041\n 8388608 30000.500000   0.00213330\n").unwrap();
+        assert_eq!((times[0].bytes, times[1].bytes), (1, 8_388_608));
+        assert!((times[0].one_way_seconds - 10.408e-6).abs() < 1e-9);
+        assert!((times[1].one_way_seconds - 2.1333e-3).abs() < 1e-7);
+        assert!(super::read("Send buffer").is_err());
+    }
+}
