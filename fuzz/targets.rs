@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 /// All targets by name, sorted.
-const TARGETS: [(&str, fn(&[u8])); 20] = [
+const TARGETS: [(&str, fn(&[u8])); 21] = [
     ("account", btu_control::fuzz::account),
     ("archive", btu_store::fuzz_import),
     ("capture", btu_testbed::fuzz::capture),
@@ -29,6 +29,7 @@ const TARGETS: [(&str, fn(&[u8])); 20] = [
     ("revocations", btu_control::fuzz::revocations),
     ("tcp_token", btu_traffic::fuzz::tcp_token),
     ("udp_header", btu_traffic::fuzz::udp_header),
+    ("wire_control", btu_testbed::fuzz::wire_control),
     ("word", btu_control::fuzz::word),
 ];
 
