@@ -61,7 +61,7 @@ pub(crate) struct RatedHosts {
     #[arg(long, value_name = "HOST", requires = "test")]
     pub(crate) passive: Option<Host>,
     /// The three hosts by ssh, test first; nothing needs to be installed there
-    #[arg(long, value_name = "TEST,ACTIVE,PASSIVE", value_delimiter = ',', num_args = 3, conflicts_with_all = ["network", "resume"])]
+    #[arg(long, value_name = "TEST,ACTIVE,PASSIVE", value_delimiter = ',', conflicts_with_all = ["network", "resume"])]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,

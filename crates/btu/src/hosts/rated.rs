@@ -43,6 +43,9 @@ fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
         return Ok(Some(found.into_iter().collect::<Result<_, _>>()?));
     }
     if !options.ssh.is_empty() {
+        if options.ssh.len() != Station::ALL.len() {
+            return Err(Refusal::Usage("--ssh takes three hosts: TEST,ACTIVE,PASSIVE".to_owned()).into());
+        }
         return Ok(Some(options.ssh.iter().map(named::by_ssh).collect()));
     }
     let named = [&options.test, &options.active, &options.passive];

@@ -1,0 +1,289 @@
+//! Hosts as stations of a raised network: real agents with real certificates, control and measured networks apart.
+//!
+//! The control network is the drawn one, through the wire. The measured network is a bridge of its own, in the
+//! controller's station, with a second interface in each host; only the hosts have addresses on it.
+
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::drawn::{Lab, is_there, text};
+
+/// Those that `btu rate` measures with, in the order of their roles.
+pub(crate) const RATED: [&str; 3] = ["alpha", "beta", "gamma"];
+
+/// How long anything may take that takes seconds.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A raised network of hosts.
+pub(crate) struct Hosts {
+    pub(crate) lab: Lab,
+    pub(crate) names: Vec<String>,
+    agents: BTreeMap<String, Child>,
+}
+
+impl Hosts {
+    /// Raises `count` hosts beside the controller's desk; the first three are on the measured network, too.
+    pub(crate) fn raise(count: usize) -> Option<Self> {
+        let lab = Lab::open().filter(|_| is_there("ip") && is_there("nft"))?;
+        let more = (RATED.len()..count).map(|number| format!("host-{number}"));
+        let names: Vec<String> = RATED.iter().map(ToString::to_string).chain(more).take(count).collect();
+        lab.up(&drawing(&names));
+        let hosts = Self { lab, names, agents: BTreeMap::new() };
+        hosts.measured_network();
+        hosts.keys();
+        Some(hosts)
+    }
+
+    /// A second interface for the measured ones, all on one bridge.
+    fn measured_network(&self) {
+        self.shell("desk", "ip link add measured type bridge && ip link set measured up");
+        for (name, address) in self.names.iter().take(RATED.len()).zip(10..) {
+            let mut held = self.lab.exec(name, &["sh", "-c", "echo $$; exec sleep 60"]).spawn().unwrap();
+            let mut number = String::new();
+            BufReader::new(held.stdout.take().unwrap()).read_line(&mut number).unwrap();
+            let number = number.trim();
+            self.shell(
+                "desk",
+                &format!("ip link add m-{name} type veth peer name m0 netns {number} && ip link set m-{name} master measured up"),
+            );
+            self.shell(name, &format!("ip address add 10.99.0.{address}/24 dev m0 && ip link set m0 up"));
+            held.kill().unwrap();
+            held.wait().unwrap();
+        }
+    }
+
+    /// An authority, an identity for each host and one for the controller.
+    fn keys(&self) {
+        self.authority("keys");
+        self.names.iter().for_each(|name| self.issue("keys", name, "agent", &format!("{name}.pem")));
+        self.issue("keys", "me", "controller", "me.pem");
+    }
+
+    /// Makes an authority of this name.
+    pub(crate) fn authority(&self, authority: &str) {
+        self.keys_command(authority, &["init"]);
+    }
+
+    /// Has an authority issue an identity.
+    pub(crate) fn issue(&self, authority: &str, name: &str, role: &str, file: &str) {
+        self.keys_command(authority, &["issue", name, "--role", role, "--out", &self.path(file)]);
+    }
+
+    fn keys_command(&self, authority: &str, arguments: &[&str]) {
+        let directory = self.path(authority);
+        let output = self.lab.btu(&[&["keys", "--keys", &directory], arguments].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.lab.home.path().join(name).display().to_string()
+    }
+
+    /// Runs a line of shell in a station.
+    pub(crate) fn shell(&self, station: &str, line: &str) -> String {
+        let output = self.lab.exec(station, &["sh", "-c", line]).output().unwrap();
+        assert!(output.status.success(), "{station}: {line}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// A host's address on the control network.
+    pub(crate) fn control(&self, name: &str) -> String {
+        let place = self.names.iter().position(|one| one == name).expect("a host of this lab");
+        format!("198.18.1.{}", place + 1)
+    }
+
+    /// Starts every agent and waits until they listen.
+    pub(crate) fn start_agents(&mut self) {
+        for name in self.names.clone() {
+            self.start_agent(&name);
+        }
+        self.await_agents();
+    }
+
+    pub(crate) fn start_agent(&mut self, name: &str) {
+        let (listen, identity) = (format!("{}:7417", self.control(name)), self.path(&format!("{name}.pem")));
+        let scratch = self.path(&format!("scratch-{name}"));
+        fs::create_dir_all(&scratch).unwrap();
+        let policy = self.path(&format!("{name}.policy"));
+        fs::write(&policy, format!("[scratch]\ndirectory = \"{scratch}\"\n")).unwrap();
+        let btu = env!("CARGO_BIN_EXE_btu");
+        let agent = [btu, "agent", "--listen", &listen, "--identity", &identity, "--policy", &policy];
+        let mut command = self.lab.exec(name, &agent);
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.path(&format!("{name}.log"))).unwrap();
+        command.stderr(log).stdout(Stdio::null());
+        self.agents.insert(name.to_owned(), command.spawn().unwrap());
+    }
+
+    /// Waits until each agent takes connections.
+    pub(crate) fn await_agents(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        for name in &self.names {
+            // In /proc/net/tcp6 or tcp: state 0A is LISTEN, 1CF9 is 7417.
+            while !self.shell(name, "cat /proc/net/tcp /proc/net/tcp6").contains(":1CF9 00000000") {
+                assert!(Instant::now() < deadline, "{name} does not listen: {}", self.log(name));
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+
+    /// Takes everything down, and sees that nothing is left.
+    pub(crate) fn lower(self) {
+        let output = self.lab.output(&["net", "down"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        for mut agent in self.agents.into_values() {
+            // It stopped with its agent, and nobody else tells it to go on.
+            kill(Pid::from_raw(agent.id().cast_signed()), Signal::SIGCONT).unwrap();
+            agent.wait().unwrap();
+        }
+        self.lab.assert_gone();
+    }
+
+    pub(crate) fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path(&format!("{name}.log"))).unwrap_or_default()
+    }
+
+    /// The agent's process, as this test sees it.
+    pub(crate) fn agent(&self, name: &str) -> i32 {
+        let listen = format!(" agent --listen {}:7417 ", self.control(name));
+        let is_it = |line: &str| line.contains(&listen) && !line.contains(" exec ") && !line.contains(" enter ");
+        self.lab.process(name, is_it)
+    }
+
+    pub(crate) fn signal_agent(&self, name: &str, signal: Signal) {
+        kill(Pid::from_raw(self.agent(name)), signal).unwrap();
+    }
+
+    /// Waits until a killed agent is gone.
+    pub(crate) fn bury_agent(&mut self, name: &str) {
+        self.agents.remove(name).expect("it was started").wait().unwrap();
+    }
+
+    /// An inventory of these hosts, with whatever `change` makes of it.
+    pub(crate) fn inventory(&self, change: impl FnOnce(String) -> String) -> String {
+        let roles = ["test", "active", "passive"];
+        let mut written = String::new();
+        for (number, name) in self.names.iter().enumerate() {
+            writeln!(written, "[hosts.{name}]\ncontrol = \"{}\"", self.control(name)).unwrap();
+            if let Some(role) = roles.get(number) {
+                writeln!(written, "role = \"{role}\"\nmeasured = \"10.99.0.{}\"", 10 + number).unwrap();
+            }
+        }
+        let path = self.path("hosts.toml");
+        fs::write(&path, change(written)).unwrap();
+        path
+    }
+
+    /// `btu ARGUMENTS` at the controller's desk.
+    pub(crate) fn desk(&self, arguments: &[&str]) -> Command {
+        let btu = env!("CARGO_BIN_EXE_btu");
+        let mut command = self.lab.exec("desk", &[&[btu], arguments].concat());
+        command.env("BTU_DATA", self.data()).env("BTU_IDENTITY", self.path("me.pem"));
+        command
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.lab.home.path().join("data")
+    }
+
+    /// `btu rate --hosts` with few components.
+    pub(crate) fn rate(&self, arguments: &[&str]) -> Command {
+        let inventory = self.inventory(|text| text);
+        self.desk(&[&["rate", "--hosts", &inventory, "--quiet"], arguments].concat())
+    }
+
+    /// Runs a command and reads what it prints as JSON.
+    pub(crate) fn json(mut command: Command) -> Value {
+        let output = command.arg("--json").output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+    }
+
+    /// The controller's process, as this test sees it.
+    pub(crate) fn controller(&self) -> i32 {
+        self.lab.process("the controller", |line| {
+            line.contains(" rate --hosts") && !line.contains(" exec ") && !line.contains(" enter ")
+        })
+    }
+
+    /// What is stored of the newest run.
+    pub(crate) fn stored(&self) -> Value {
+        Self::json(self.lab_command(&["show", "latest"]))
+    }
+
+    /// `btu ARGUMENTS` outside, on the same database.
+    pub(crate) fn lab_command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.lab.btu(arguments);
+        command.env("BTU_DATA", self.data());
+        command
+    }
+
+    /// How many runs there are, and how many cells the newest has.
+    pub(crate) fn runs(&self) -> (usize, u64) {
+        let output = self.lab_command(&["runs", "--json"]).output().unwrap();
+        let runs: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (runs.len(), runs.last().and_then(|run| run["cells"].as_u64()).unwrap_or(0))
+    }
+
+    /// Begins a command that makes a run, and waits until that has so many cells.
+    pub(crate) fn begin(&self, mut command: Command, cells: u64) -> Child {
+        let wanted = (self.runs().0 + 1, cells);
+        let mut child = command.spawn().unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        while self.runs() < wanted {
+            let status = child.try_wait().unwrap();
+            if status.is_some() {
+                break;
+            }
+            assert!(Instant::now() < deadline, "no {cells} cells");
+            thread::sleep(Duration::from_millis(50));
+        }
+        if self.runs() >= wanted {
+            return child;
+        }
+        panic!("it ended before {cells} cells were stored: {}", text(&child.wait_with_output().unwrap().stderr))
+    }
+}
+
+/// Waits for a child's end, and kills it when it takes too long.
+pub(crate) fn ended(mut child: Child) -> Output {
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("it did not end: {}", text(&child.wait_with_output().unwrap().stderr));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// The events of a run that hold `part`.
+pub(crate) fn events(run: &Value, part: &str) -> Vec<String> {
+    let events = run["run"]["events"].as_array().expect("a run has events");
+    let texts = events.iter().filter_map(|event| event["text"].as_str());
+    texts.filter(|text| text.contains(part)).map(str::to_owned).collect()
+}
+
+/// The controller's desk and the hosts on one switch.
+fn drawing(names: &[String]) -> String {
+    let mut drawn = "name = \"control\"\n[segments.control]\nmedium = \"switched-ethernet\"\nrate = \"1 Gb/s\"\n\
+                     [stations.desk]\nsegment = \"control\"\naddress = \"198.18.0.1\"\n"
+        .to_owned();
+    for (number, name) in names.iter().enumerate() {
+        writeln!(drawn, "[stations.{name}]\nsegment = \"control\"\naddress = \"198.18.1.{}\"", number + 1).unwrap();
+    }
+    drawn
+}
