@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 /// All targets by name, sorted.
-const TARGETS: [(&str, fn(&[u8])); 21] = [
+const TARGETS: [(&str, fn(&[u8])); 23] = [
     ("account", btu_control::fuzz::account),
     ("archive", btu_store::fuzz_import),
     ("capture", btu_testbed::fuzz::capture),
@@ -19,10 +19,12 @@ const TARGETS: [(&str, fn(&[u8])); 21] = [
     ("ftp_reply", btu_load::fuzz::ftp_reply),
     ("house_words", btu_testbed::fuzz::house_words),
     ("identity", btu_control::fuzz::identity),
+    ("inventory", inventory),
     ("network_file", btu_network::fuzz_read),
     ("order", btu_control::fuzz::order),
     ("pairing", btu_control::fuzz::pairing),
     ("pipe_frame", btu_traffic::fuzz::pipe_frame),
+    ("policy", btu_control::fuzz::policy),
     ("probe_packet", btu_traffic::fuzz::probe_packet),
     ("replies", btu_control::fuzz::replies),
     ("requests", btu_control::fuzz::requests),
@@ -32,6 +34,11 @@ const TARGETS: [(&str, fn(&[u8])); 21] = [
     ("wire_control", btu_testbed::fuzz::wire_control),
     ("word", btu_control::fuzz::word),
 ];
+
+fn inventory(octets: &[u8]) {
+    let read = btu_network::Inventory::read(&String::from_utf8_lossy(octets), "fuzz.toml");
+    drop(read.map_err(|error| error.to_string()));
+}
 
 fn chosen() -> (&'static str, fn(&[u8])) {
     static CHOSEN: OnceLock<(&str, fn(&[u8]))> = OnceLock::new();

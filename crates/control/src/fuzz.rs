@@ -9,6 +9,7 @@ use prost::Message;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::agent::Policy;
 use crate::environment::Environment;
 use crate::protocol::{
     AbandonRequest, CollectReply, CollectRequest, DescribeReply, FollowRequest, FurnishRequest, HelloReply,
@@ -112,6 +113,11 @@ pub fn word(octets: &[u8]) {
     json::<Word>(octets);
 }
 
+/// A host's policy file.
+pub fn policy(octets: &[u8]) {
+    Policy::fuzz(octets);
+}
+
 /// What is understood can be said again, and is understood again.
 fn json<T: Serialize + DeserializeOwned>(octets: &[u8]) {
     if let Ok(value) = serde_json::from_slice::<T>(octets) {
@@ -135,7 +141,7 @@ mod tests {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 for decode in [
                     super::identity, super::revocations, super::certificate, super::pairing,
-                    super::requests, super::replies, super::order, super::account, super::environment, super::word,
+                    super::requests, super::replies, super::order, super::account, super::environment, super::word, super::policy,
                 ] {
                     decode(bytes);
                 }

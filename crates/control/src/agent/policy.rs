@@ -111,6 +111,13 @@ impl Policy {
         read::parse(&path.display().to_string(), &text).map(|policy| Self { source: Some(path.to_owned()), ..policy })
     }
 
+    /// For fuzzers: any octets as a policy file.
+    #[doc(hidden)]
+    pub fn fuzz(octets: &[u8]) {
+        let text = String::from_utf8_lossy(octets);
+        drop(read::parse("fuzz.toml", &text).map_err(|error| error.to_string()));
+    }
+
     /// Where host activities may write.
     pub fn scratch_directory(&self) -> &Path {
         &self.scratch_directory.value
