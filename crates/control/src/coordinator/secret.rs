@@ -7,7 +7,7 @@ use btu_suite::activity::Token;
 
 use super::error::CoordinatorError;
 
-/// A token for the data connections of a session.
+/// A token for the data connections of one cell.
 pub(super) fn token() -> Result<Token, CoordinatorError> {
     let mut token = Token::default();
     File::open("/dev/urandom")

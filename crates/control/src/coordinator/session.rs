@@ -162,7 +162,9 @@ impl<'a> Session<'a> {
         let plan = self.plan();
         let mut attempts = Attempts::of(&slot.row.to_string());
         let record = loop {
-            let setting = Setting { disk_source: self.base.disk_source.clone(), ..setting.clone() };
+            // A token opens the data ports of one attempt: who has overheard an earlier one gets no answer.
+            let token = secret::token()?;
+            let setting = Setting { token, disk_source: self.base.disk_source.clone(), ..setting.clone() };
             match alarm.guard(cell::measure(self.stage, plan, slot, &setting)).await {
                 Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, alarm).await?,
                 other => break other?,

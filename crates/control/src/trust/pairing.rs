@@ -1,9 +1,10 @@
 //! Pairing: for a quick try, a code that is read from one screen and typed at the other stands for a whole authority.
 //!
 //! Both sides derive the same authority's key from the code and issue themselves certificates of it, each with a key of
-//! its own. What crosses the wire is an ordinary mutual TLS handshake and never depends on the code in a way that could be
-//! tried out: a guess costs a connection, and there are 2^100. Who learns the code before it is used can be either side;
-//! once the two have met, each has pinned the other's key and takes no other.
+//! its own. What crosses the wire is an ordinary mutual TLS handshake. A guess can be checked against the signature of the
+//! certificate that everybody is shown who connects; there are 2^100 codes, so that leads nowhere, and a shorter code would
+//! not do. Who learns the code before it is used can be either side; once the two have met, each has pinned the other's
+//! key and takes no other.
 
 use std::sync::Arc;
 use std::time::Duration;
