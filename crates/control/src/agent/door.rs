@@ -28,10 +28,11 @@ use std::time::Duration;
 use futures_util::Stream;
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::trust::Peer;
 pub use guest::Guest;
@@ -63,6 +64,9 @@ impl Default for DoorLimits {
 const LINGER: Duration = Duration::from_secs(1);
 /// How much of what he still says is read meanwhile, bytes.
 const LINGER_BYTES: u64 = 256 << 10;
+/// Connections that the kernel holds until they are looked at. Beyond it Linux drops newcomers, a controller's among them,
+/// and some of them (those with SYN cookies) never hear of it; the library's own choice, 128, is full in a moment.
+const WAITING: u32 = 1024;
 /// When the system gives no connection (no descriptor is free, say), how long until the next attempt.
 const RESPITE: Duration = Duration::from_millis(100);
 
@@ -76,14 +80,9 @@ pub struct Door {
 }
 
 impl Door {
-    /// Opens the door; `tell` gets the lines about those who were turned away.
-    pub async fn open(
-        listen: SocketAddr,
-        config: Arc<ServerConfig>,
-        limits: DoorLimits,
-        tell: Tell,
-    ) -> io::Result<Self> {
-        let listener = TcpListener::bind(listen).await?;
+    /// Opens the door, from within a runtime; `tell` gets the lines about those who were turned away.
+    pub fn open(listen: SocketAddr, config: Arc<ServerConfig>, limits: DoorLimits, tell: Tell) -> io::Result<Self> {
+        let listener = listener(listen)?;
         let address = listener.local_addr()?;
         let keeper = Keeper::new(config, limits);
         // A guest waits here only until the service takes it in.
@@ -118,6 +117,14 @@ impl Drop for Door {
     }
 }
 
+fn listener(on: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if on.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // An agent that is started again takes its port at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(on)?;
+    socket.listen(WAITING)
+}
+
 async fn keep(listener: TcpListener, keeper: Keeper, arrived: mpsc::Sender<Guest>) {
     loop {
         match listener.accept().await {
@@ -137,10 +144,14 @@ async fn keep(listener: TcpListener, keeper: Keeper, arrived: mpsc::Sender<Guest
 async fn receive(stranger: TcpStream, from: IpAddr, keeper: Keeper, hand: keeper::Hand, arrived: mpsc::Sender<Guest>) {
     // Answers are small and wanted at once; that it fails would only make them later.
     stranger.set_nodelay(true).ok();
-    let shaken = tokio::time::timeout(keeper.limits().handshake, shake(stranger, keeper.config())).await;
-    let guest = match shaken {
-        Ok(Ok((stream, peer))) => keeper.welcome(stream, peer),
-        Ok(Err(why)) => Err(why),
+    let shaking = TlsAcceptor::from(keeper.config()).accept(stranger).into_fallible();
+    let guest = match tokio::time::timeout(keeper.limits().handshake, shaking).await {
+        Ok(Ok(stream)) => welcome(stream, &keeper),
+        Ok(Err((error, stranger))) => {
+            keeper.turned_away(from, Cause::Refused(error.to_string()));
+            // His place stays taken meanwhile, so that lingering is bounded, too.
+            return see_out(stranger).await;
+        }
         Err(_) => Err(Cause::Slow),
     };
     drop(hand);
@@ -151,19 +162,10 @@ async fn receive(stranger: TcpStream, from: IpAddr, keeper: Keeper, hand: keeper
     }
 }
 
-type Shaken = (tokio_rustls::server::TlsStream<TcpStream>, Peer);
-
-async fn shake(stranger: TcpStream, config: Arc<ServerConfig>) -> Result<Shaken, Cause> {
-    match TlsAcceptor::from(config).accept(stranger).into_fallible().await {
-        Ok(stream) => {
-            let peer = Peer::of(stream.get_ref().1.peer_certificates());
-            peer.map(|peer| (stream, peer)).map_err(|error| Cause::Refused(error.to_string()))
-        }
-        Err((error, stranger)) => {
-            see_out(stranger).await;
-            Err(Cause::Refused(error.to_string()))
-        }
-    }
+fn welcome(stream: TlsStream<TcpStream>, keeper: &Keeper) -> Result<Guest, Cause> {
+    let peer = Peer::of(stream.get_ref().1.peer_certificates());
+    let peer = peer.map_err(|error| Cause::Refused(error.to_string()))?;
+    keeper.welcome(stream, peer)
 }
 
 /// Ends a connection so that what was last said to it arrives: closing with unread data would reset it (RFC 9293 section

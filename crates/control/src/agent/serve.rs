@@ -180,7 +180,7 @@ async fn by_network(
     };
     let tell = Box::new(|line: &str| eprintln!("agent: {line}"));
     let door = Door::open(listen, config, DoorLimits::default(), tell);
-    let door = door.await.map_err(|source| AgentError::Open { address: listen, source })?;
+    let door = door.map_err(|source| AgentError::Open { address: listen, source })?;
     let keeper = door.keeper();
     (settings.ready)(&door.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());
     let served = door::server().add_service(offer(host, Way::Network)).serve_with_incoming(door);

@@ -61,16 +61,21 @@ fn losses(of: f64) {
 }
 
 /// TCP with timestamps, both ways one after the other, within 2 per cent of the closed form: a volume over the time from
-/// its first to its last byte at the receiver, about three seconds.
+/// its first to its last byte at the receiver, about three seconds. Two per cent are 60 ms, for which a busy machine may well
+/// stand still; so the best of three counts: nothing makes a transfer quicker than its line.
 fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
     let expected = Ethernet::new(rate).goodput(Transport::Tcp).unwrap();
     in_fresh_namespace(|| {
         let lab = PathLab::new();
         let mut wire = Wire::start(&path_plan(path_of(&Direction::new(rate, Span::from_milliseconds(1)))));
         for (from, to, place) in [(&lab.test, &lab.active, ACTIVE), (&lab.passive, &lab.test, TEST)] {
-            let goodput = bulk(from, to, place, volume);
-            println!("  {:.4} Mb/s, closed form {:.4} Mb/s", goodput / 1e6, expected / 1e6);
-            assert!((goodput / expected - 1.0).abs() < 0.02);
+            let is_as_expected = (0..3).any(|_| {
+                let goodput = bulk(from, to, place, volume);
+                println!("  {:.4} Mb/s, closed form {:.4} Mb/s", goodput / 1e6, expected / 1e6);
+                assert!(goodput / expected < 1.02);
+                goodput / expected > 0.98
+            });
+            assert!(is_as_expected, "more than 2 per cent below the closed form, three times");
         }
         check_books(&wire.client.account().unwrap());
     });

@@ -143,7 +143,8 @@ fn streams_are_timed_where_they_arrive() {
 fn both_directions_at_once_never_wait_for_each_other() {
     // More than both sockets' buffers together hold, where a transport moves so much.
     for plan in every_way(Pattern::Bidirectional, "1,1000,60000,200000,10000000") {
-        let plan = PipePlan { precision: Precision { most_repetitions: 10, ..plan.precision }, ..plan };
+        let plan =
+            PipePlan { precision: Precision { least_repetitions: 10, most_repetitions: 10, ..plan.precision }, ..plan };
         let (points, _) = measure(&plan);
         let expected = match plan.kind {
             Kind::Udp => 3,
@@ -346,16 +347,16 @@ fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
 
 #[test]
 fn lost_datagrams_are_repeated_and_counted() {
-    for (pattern, one_in) in [(Pattern::PingPong, 23), (Pattern::Bidirectional, 29)] {
-        let plan = plan(Kind::Udp, pattern, "1,1000");
+    for (pattern, one_in) in [(Pattern::PingPong, 17), (Pattern::Bidirectional, 19)] {
+        let plan = plan(Kind::Udp, pattern, "1000");
         let plan = PipePlan { precision: Precision { most_repetitions: 10, ..plan.precision }, ..plan };
         let points = measure_with_losses(&plan, one_in);
         let books = points.iter().fold(Books::default(), |sum, point| sum.and(point.books));
         let trials: u64 = points.iter().flat_map(|point| &point.trials).map(|trial| trial.repetitions).sum();
-        assert_eq!((books.wrong, books.received), (0, 2 * (trials + 2 * plan.precision.warm_up)), "{pattern}");
-        // About one in so many of some 130 messages and 60 frames; a lost answer makes a duplicate of the question.
+        assert_eq!((books.wrong, books.received), (0, 2 * (trials + plan.precision.warm_up)), "{pattern}");
+        // About one in so many of some 65 messages and 30 frames; a lost answer makes a duplicate of the question.
         let lost = books.lost().expect("not more arrived than were sent");
-        assert!((2..=40).contains(&lost), "{pattern}: {books:?}");
+        assert!((1..=40).contains(&lost), "{pattern}: {books:?}");
     }
 }
 
@@ -411,7 +412,8 @@ fn a_killed_process_is_noticed() {
             address => PipeMeeting::Network(Meeting::Connect(address)),
         };
         let mut plan = plan(kind, Pattern::PingPong, "1000");
-        plan.precision = Precision { trials: 1000, ..plan.precision };
+        // More than anybody waits for.
+        plan.precision = Precision { trials: u32::MAX, ..plan.precision };
         let near = prepare(End::Near, meeting, &plan).expect("is set up");
         let near = thread::spawn(move || near.perform(&NEVER).map_err(|error| error.to_string()));
         thread::sleep(Duration::from_millis(300));

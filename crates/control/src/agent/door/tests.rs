@@ -38,18 +38,18 @@ struct Drill {
 }
 
 impl Drill {
-    async fn begin(limits: DoorLimits) -> Self {
-        Self::with(limits, server()).await
+    fn begin(limits: DoorLimits) -> Self {
+        Self::with(limits, server())
     }
 
-    async fn with(limits: DoorLimits, mut server: tonic::transport::Server) -> Self {
+    fn with(limits: DoorLimits, mut server: tonic::transport::Server) -> Self {
         let mut house = House::new();
         let agent = house.identity("alpha", Role::Agent);
         let lines = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&lines);
         let tell: Tell = Box::new(move |line| told.lock().unwrap().push(line.to_owned()));
         let config = server_config(&agent, None).unwrap();
-        let door = Door::open("127.0.0.1:0".parse().unwrap(), config, limits, tell).await.unwrap();
+        let door = Door::open("127.0.0.1:0".parse().unwrap(), config, limits, tell).unwrap();
         let (keeper, address) = (door.keeper(), door.address());
         let router = server.add_service(Echo);
         let serving = tokio::spawn(async move { router.serve_with_incoming(door).await.unwrap() });

@@ -15,7 +15,7 @@ const MOST_GROWTH_BYTES: usize = 200 << 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_controller_is_served_while_a_thousand_strangers_push() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let config = drill.controller("desk");
     let channel = drill.channel(config).await.unwrap();
     let (quiet, _) = calls(&channel, 50).await;
@@ -47,7 +47,7 @@ async fn a_controller_is_served_while_a_thousand_strangers_push() {
 #[tokio::test]
 async fn strangers_at_one_address_leave_places_for_another() {
     let limits = DoorLimits { handshakes: 4, handshakes_per_address: 3, ..LIMITS };
-    let mut drill = Drill::begin(limits).await;
+    let mut drill = Drill::begin(limits);
     let mut held = Vec::new();
     for _ in 0..3 {
         held.push(TcpStream::connect(drill.address).await.unwrap());

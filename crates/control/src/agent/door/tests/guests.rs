@@ -31,7 +31,7 @@ fn message(length: usize, content: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn oversized_and_truncated_messages_end_the_call_and_nothing_else() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let config = drill.controller("desk");
     let mut channel = drill.channel(config).await.unwrap();
     assert_eq!(raw(&mut channel, message(0x0110_0000, "abc")).await.unwrap(), Code::OutOfRange);
@@ -49,7 +49,7 @@ async fn oversized_and_truncated_messages_end_the_call_and_nothing_else() {
 
 #[tokio::test]
 async fn nonsense_after_a_good_handshake_ends_the_connection() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let connector = TlsConnector::from(drill.controller("desk"));
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice();
     let cut_off = [preface, &[0, 0, 40, 1, 4, 0, 0, 0, 1, 0x82]].concat();
@@ -69,7 +69,7 @@ async fn nonsense_after_a_good_handshake_ends_the_connection() {
 async fn a_guest_that_never_reads_is_disconnected() {
     let soon = Duration::from_millis(300);
     let hurried = server().http2_keepalive_interval(Some(soon)).http2_keepalive_timeout(Some(soon));
-    let mut drill = Drill::with(LIMITS, hurried).await;
+    let mut drill = Drill::with(LIMITS, hurried);
     let connector = TlsConnector::from(drill.controller("desk"));
     let address = drill.address;
     let connect = tower::service_fn(move |_| {
@@ -120,7 +120,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Deaf<S> {
 
 #[tokio::test]
 async fn a_revoked_guest_has_to_go_and_the_others_stay() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let (config, other) = (drill.controller("lost"), drill.controller("desk"));
     let lost = drill.channel(config.clone()).await.unwrap();
     let desk = drill.channel(other).await.unwrap();
@@ -140,7 +140,7 @@ async fn a_revoked_guest_has_to_go_and_the_others_stay() {
 
 #[tokio::test]
 async fn there_are_only_so_many_guests() {
-    let mut drill = Drill::begin(DoorLimits { guests: 2, ..LIMITS }).await;
+    let mut drill = Drill::begin(DoorLimits { guests: 2, ..LIMITS });
     let config = drill.controller("desk");
     let first = drill.channel(config.clone()).await.unwrap();
     let second = drill.channel(config.clone()).await.unwrap();

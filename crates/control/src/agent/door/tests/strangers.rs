@@ -34,7 +34,7 @@ fn anonymous(drill: &Drill, version: &'static rustls::SupportedProtocolVersion) 
 
 #[tokio::test]
 async fn revoked_lapsed_foreign_and_missing_certificates_are_named_on_both_sides() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let revoked = drill.controller("lost");
     let list = drill.house.revoke("lost");
     drill.keeper.reload(server_config(&drill.agent, Some(&list)).unwrap());
@@ -64,7 +64,7 @@ async fn revoked_lapsed_foreign_and_missing_certificates_are_named_on_both_sides
 /// Whatever is said instead of a handshake, and nothing at all: the door closes within its limit.
 #[tokio::test]
 async fn garbage_plain_http2_and_silence_are_shown_out() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let hello_then_nothing = [&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc][..], &[0; 64]].concat();
     let endless = [0x16, 3, 1, 0x40, 0].repeat(60_000);
     let cases: [&[u8]; 6] = [
@@ -93,7 +93,7 @@ async fn garbage_plain_http2_and_silence_are_shown_out() {
 /// A handshake byte by byte never gets to its end.
 #[tokio::test]
 async fn a_slow_loris_is_shown_out() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let hello = recorded(&mut drill).await;
     let began = Instant::now();
     let (mut incoming, mut outgoing) = TcpStream::connect(drill.address).await.unwrap().into_split();
@@ -118,7 +118,7 @@ async fn a_slow_loris_is_shown_out() {
 /// What a guest once said opens the door to nobody who says it again.
 #[tokio::test]
 async fn a_replayed_handshake_is_refused() {
-    let mut drill = Drill::begin(LIMITS).await;
+    let mut drill = Drill::begin(LIMITS);
     let said = recorded(&mut drill).await;
     let before = drill.keeper.counts();
     let mut stream = TcpStream::connect(drill.address).await.unwrap();
