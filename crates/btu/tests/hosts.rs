@@ -16,7 +16,7 @@ const SMALL: [&str; 6] = ["--component", "SEND,SEND_RECV", "--message", "65536",
 
 #[test]
 fn three_hosts_are_rated_and_survive_bad_days() {
-    let Some(mut hosts) = Hosts::raise(3) else { return };
+    let Some(hosts) = Hosts::raise(3) else { return };
     hosts.start_agents();
     rated_end_to_end(&hosts);
     not_reachable_where_it_is_measured(&hosts);
@@ -24,12 +24,12 @@ fn three_hosts_are_rated_and_survive_bad_days() {
     busy(&hosts);
     // Being root makes no difference to the bad days, which take a minute.
     if std::env::var_os("BTU_TESTED_AS").is_none() {
-        bad_days(&mut hosts);
+        bad_days(&hosts);
     }
     hosts.lower();
 }
 
-fn bad_days(hosts: &mut Hosts) {
+fn bad_days(hosts: &Hosts) {
     an_agent_started_again(hosts);
     an_agent_that_never_comes_back(hosts);
     a_stopped_agent(hosts);
@@ -136,7 +136,7 @@ fn busy(hosts: &Hosts) {
 }
 
 /// Begins a rating and has something happen in the middle of it.
-fn in_the_middle(hosts: &mut Hosts, arguments: &[&str], happen: impl FnOnce(&mut Hosts)) -> std::process::Output {
+fn in_the_middle(hosts: &Hosts, arguments: &[&str], happen: impl FnOnce(&Hosts)) -> std::process::Output {
     let all = [&SMALL[..], &["--profile", "quick"], arguments].concat();
     let child = hosts.begin(hosts.rate(&all), 3);
     happen(hosts);
@@ -153,7 +153,7 @@ fn complete(hosts: &Hosts, output: &std::process::Output, told: &str) {
     assert_eq!(stored["result"]["invalid_cells"], 0, "{}", stored["result"]["warnings"]);
 }
 
-fn an_agent_started_again(hosts: &mut Hosts) {
+fn an_agent_started_again(hosts: &Hosts) {
     let output = in_the_middle(hosts, &[], |hosts| {
         hosts.signal_agent("beta", Signal::SIGKILL);
         hosts.bury_agent("beta");
@@ -162,7 +162,7 @@ fn an_agent_started_again(hosts: &mut Hosts) {
     complete(hosts, &output, "its agent was started again");
 }
 
-fn an_agent_that_never_comes_back(hosts: &mut Hosts) {
+fn an_agent_that_never_comes_back(hosts: &Hosts) {
     let output = in_the_middle(hosts, &["--patience", "2 s"], |hosts| {
         hosts.signal_agent("beta", Signal::SIGKILL);
         hosts.bury_agent("beta");
@@ -236,7 +236,7 @@ fn a_killed_controller(hosts: &Hosts) {
 
 #[test]
 fn fifty_hosts_start_together() {
-    let Some(mut hosts) = Hosts::raise(50) else { return };
+    let Some(hosts) = Hosts::raise(50) else { return };
     let began = Instant::now();
     hosts.start_agents();
     println!("50 agents up after {:?}", began.elapsed());

@@ -179,6 +179,14 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     assert_eq!((&reached["by"], &reached["destination"]), (&"ssh".into(), &"gamma".into()));
     servers.assert_nothing_left();
 
+    // Three names and nothing else: measured where ssh goes.
+    let all = ["rate", "--ssh", "alpha,beta,gamma", "--ssh-program", &servers.hosts.path("ssh"), "--quiet"];
+    let result = Hosts::json(servers.hosts.desk(&[&all[..], &SMALL, &["--ssh-binary", &binary]].concat()));
+    assert_eq!((&result["run"]["state"], &result["result"]["invalid_cells"]), (&"complete".into(), &0.into()));
+    let host = &result["run"]["plan"]["network"]["hosts"][0];
+    assert_eq!((&host["name"], &host["measured"]), (&"alpha".into(), &servers.hosts.control("alpha").into()));
+    servers.assert_nothing_left();
+
     // The controller is killed: its ssh clients end, and so do the agents.
     let mut child = servers.hosts.begin(servers.rate(&["--ssh-binary", &binary]), 1);
     let controller = servers.hosts.controller();

@@ -6,12 +6,15 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
+mod trio;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::ops::Range;
+use std::process::{Child, Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +23,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::drawn::{Lab, is_there, text};
+pub(crate) use trio::Trio;
 
 /// Those that `btu rate` measures with, in the order of their roles.
 pub(crate) const RATED: [&str; 3] = ["alpha", "beta", "gamma"];
@@ -31,26 +35,41 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Hosts {
     pub(crate) lab: Lab,
     pub(crate) names: Vec<String>,
-    agents: BTreeMap<String, Child>,
+    agents: Mutex<BTreeMap<String, Child>>,
 }
 
 impl Hosts {
     /// Raises `count` hosts beside the controller's desk; the first three are on the measured network, too.
     pub(crate) fn raise(count: usize) -> Option<Self> {
-        let lab = Lab::open().filter(|_| is_there("ip") && is_there("nft"))?;
+        Self::raise_in(Lab::open(), count, RATED.len())
+    }
+
+    /// Raises so many trios, all on the measured network, for a long test that being root makes no difference to.
+    pub(crate) fn raise_trios(trios: usize) -> Option<Self> {
+        let count = trios * RATED.len();
+        Self::raise_in(Lab::open_once(), count, count)
+    }
+
+    fn raise_in(lab: Option<Lab>, count: usize, measured: usize) -> Option<Self> {
+        let lab = lab.filter(|_| is_there("ip") && is_there("nft"))?;
         let more = (RATED.len()..count).map(|number| format!("host-{number}"));
         let names: Vec<String> = RATED.iter().map(ToString::to_string).chain(more).take(count).collect();
         lab.up(&drawing(&names));
-        let hosts = Self { lab, names, agents: BTreeMap::new() };
-        hosts.measured_network();
+        let hosts = Self { lab, names, agents: Mutex::default() };
+        hosts.measured_network(measured);
         hosts.keys();
         Some(hosts)
     }
 
+    /// Hosts 3 x `number` and the two after it.
+    pub(crate) fn trio(&self, number: usize) -> Trio<'_> {
+        Trio { hosts: self, number }
+    }
+
     /// A second interface for the measured ones, all on one bridge.
-    fn measured_network(&self) {
+    fn measured_network(&self, count: usize) {
         self.shell("desk", "ip link add measured type bridge && ip link set measured up");
-        for (name, address) in self.names.iter().take(RATED.len()).zip(10..) {
+        for (name, address) in self.names.iter().take(count).zip(10..) {
             let mut held = self.lab.exec(name, &["sh", "-c", "echo $$; exec sleep 60"]).spawn().unwrap();
             let mut number = String::new();
             BufReader::new(held.stdout.take().unwrap()).read_line(&mut number).unwrap();
@@ -82,7 +101,7 @@ impl Hosts {
         self.keys_command(authority, &["issue", name, "--role", role, "--out", &self.path(file)]);
     }
 
-    fn keys_command(&self, authority: &str, arguments: &[&str]) {
+    pub(crate) fn keys_command(&self, authority: &str, arguments: &[&str]) {
         let directory = self.path(authority);
         let output = self.lab.btu(&[&["keys", "--keys", &directory], arguments].concat()).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -106,44 +125,60 @@ impl Hosts {
     }
 
     /// Starts every agent and waits until they listen.
-    pub(crate) fn start_agents(&mut self) {
-        for name in self.names.clone() {
-            self.start_agent(&name);
-        }
+    pub(crate) fn start_agents(&self) {
+        self.names.iter().for_each(|name| self.start_agent(name));
         self.await_agents();
     }
 
-    pub(crate) fn start_agent(&mut self, name: &str) {
-        let (listen, identity) = (format!("{}:7417", self.control(name)), self.path(&format!("{name}.pem")));
+    pub(crate) fn start_agent(&self, name: &str) {
+        self.start_agent_as(name, &[], &["--identity", &self.path(&format!("{name}.pem"))]);
+    }
+
+    /// Starts an agent behind other words of a command, and in the trust of others.
+    pub(crate) fn start_agent_as(&self, name: &str, before: &[&str], trust: &[&str]) {
+        let listen = format!("{}:7417", self.control(name));
         let scratch = self.path(&format!("scratch-{name}"));
         fs::create_dir_all(&scratch).unwrap();
         let policy = self.path(&format!("{name}.policy"));
         fs::write(&policy, format!("[scratch]\ndirectory = \"{scratch}\"\n")).unwrap();
-        let btu = env!("CARGO_BIN_EXE_btu");
-        let agent = [btu, "agent", "--listen", &listen, "--identity", &identity, "--policy", &policy];
-        let mut command = self.lab.exec(name, &agent);
+        let agent = [env!("CARGO_BIN_EXE_btu"), "agent", "--listen", &listen, "--policy", &policy];
+        let mut command = self.lab.exec(name, &[before, &agent, trust].concat());
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path(&format!("{name}.log"))).unwrap();
-        command.stderr(log).stdout(Stdio::null());
-        self.agents.insert(name.to_owned(), command.spawn().unwrap());
+        let child = command.stderr(log).spawn().unwrap();
+        self.agents().insert(name.to_owned(), child);
+    }
+
+    fn agents(&self) -> MutexGuard<'_, BTreeMap<String, Child>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until each agent takes connections.
     pub(crate) fn await_agents(&self) {
+        self.names.iter().for_each(|name| self.await_agent(name));
+    }
+
+    pub(crate) fn await_agent(&self, name: &str) {
         let deadline = Instant::now() + PATIENCE;
-        for name in &self.names {
-            // In /proc/net/tcp6 or tcp: state 0A is LISTEN, 1CF9 is 7417.
-            while !self.shell(name, "cat /proc/net/tcp /proc/net/tcp6").contains(":1CF9 00000000") {
-                assert!(Instant::now() < deadline, "{name} does not listen: {}", self.log(name));
-                thread::sleep(Duration::from_millis(20));
-            }
+        // In /proc/net/tcp6 or tcp: state 0A is LISTEN, 1CF9 is 7417.
+        while !self.shell(name, "cat /proc/net/tcp /proc/net/tcp6").contains(":1CF9 00000000") {
+            assert!(Instant::now() < deadline, "{name} does not listen: {}", self.log(name));
+            thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// The first line that an agent printed.
+    pub(crate) fn said(&self, name: &str) -> String {
+        let output = self.agents().get_mut(name).and_then(|agent| agent.stdout.take()).expect("it was started");
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        line
     }
 
     /// Takes everything down, and sees that nothing is left.
     pub(crate) fn lower(self) {
         let output = self.lab.output(&["net", "down"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        for mut agent in self.agents.into_values() {
+        for mut agent in self.agents.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
             // It stopped with its agent, and nobody else tells it to go on.
             kill(Pid::from_raw(agent.id().cast_signed()), Signal::SIGCONT).unwrap();
             agent.wait().unwrap();
@@ -158,8 +193,8 @@ impl Hosts {
     /// The agent's process, as this test sees it.
     pub(crate) fn agent(&self, name: &str) -> i32 {
         let listen = format!(" agent --listen {}:7417 ", self.control(name));
-        let is_it = |line: &str| line.contains(&listen) && !line.contains(" exec ") && !line.contains(" enter ");
-        self.lab.process(name, is_it)
+        let others = [" exec ", " enter ", "unshare "];
+        self.lab.process(name, |line| line.contains(&listen) && !others.iter().any(|other| line.contains(other)))
     }
 
     pub(crate) fn signal_agent(&self, name: &str, signal: Signal) {
@@ -167,35 +202,46 @@ impl Hosts {
     }
 
     /// Waits until a killed agent is gone.
-    pub(crate) fn bury_agent(&mut self, name: &str) {
-        self.agents.remove(name).expect("it was started").wait().unwrap();
+    pub(crate) fn bury_agent(&self, name: &str) {
+        let mut agent = self.agents().remove(name).expect("it was started");
+        agent.wait().unwrap();
     }
 
-    /// An inventory of these hosts, with whatever `change` makes of it.
+    /// Ends an agent in order.
+    pub(crate) fn end_agent(&self, name: &str) {
+        self.signal_agent(name, Signal::SIGTERM);
+        self.bury_agent(name);
+    }
+
+    /// The workers of a host's agent.
+    pub(crate) fn workers(&self, name: &str) -> Vec<i32> {
+        let agent = self.agent(name);
+        let children = fs::read_to_string(format!("/proc/{agent}/task/{agent}/children")).unwrap_or_default();
+        children.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+    }
+
+    /// An inventory of all hosts, with whatever `change` makes of it.
     pub(crate) fn inventory(&self, change: impl FnOnce(String) -> String) -> String {
+        self.write_inventory("hosts.toml", 0..self.names.len(), change)
+    }
+
+    fn write_inventory(&self, file: &str, which: Range<usize>, change: impl FnOnce(String) -> String) -> String {
         let roles = ["test", "active", "passive"];
         let mut written = String::new();
-        for (number, name) in self.names.iter().enumerate() {
+        for (number, (name, measured)) in self.names.iter().zip(10..).enumerate().skip(which.start).take(which.len()) {
             writeln!(written, "[hosts.{name}]\ncontrol = \"{}\"", self.control(name)).unwrap();
-            if let Some(role) = roles.get(number) {
-                writeln!(written, "role = \"{role}\"\nmeasured = \"10.99.0.{}\"", 10 + number).unwrap();
+            if let Some(role) = roles.get(number - which.start) {
+                writeln!(written, "role = \"{role}\"\nmeasured = \"10.99.0.{measured}\"").unwrap();
             }
         }
-        let path = self.path("hosts.toml");
+        let path = self.path(file);
         fs::write(&path, change(written)).unwrap();
         path
     }
 
     /// `btu ARGUMENTS` at the controller's desk.
     pub(crate) fn desk(&self, arguments: &[&str]) -> Command {
-        let btu = env!("CARGO_BIN_EXE_btu");
-        let mut command = self.lab.exec("desk", &[&[btu], arguments].concat());
-        command.env("BTU_DATA", self.data()).env("BTU_IDENTITY", self.path("me.pem"));
-        command
-    }
-
-    pub(crate) fn data(&self) -> PathBuf {
-        self.lab.home.path().join("data")
+        self.trio(0).desk(arguments)
     }
 
     /// `btu rate --hosts` with few components.
@@ -220,40 +266,22 @@ impl Hosts {
 
     /// What is stored of the newest run.
     pub(crate) fn stored(&self) -> Value {
-        Self::json(self.lab_command(&["show", "latest"]))
+        self.trio(0).stored()
     }
 
     /// `btu ARGUMENTS` outside, on the same database.
     pub(crate) fn lab_command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.lab.btu(arguments);
-        command.env("BTU_DATA", self.data());
-        command
+        self.trio(0).lab_command(arguments)
     }
 
     /// How many runs there are, and how many cells the newest has.
     pub(crate) fn runs(&self) -> (usize, u64) {
-        let output = self.lab_command(&["runs", "--json"]).output().unwrap();
-        let runs: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        (runs.len(), runs.last().and_then(|run| run["cells"].as_u64()).unwrap_or(0))
+        self.trio(0).runs()
     }
 
     /// Begins a command that makes a run, and waits until that has so many cells.
-    pub(crate) fn begin(&self, mut command: Command, cells: u64) -> Child {
-        let wanted = (self.runs().0 + 1, cells);
-        let mut child = command.spawn().unwrap();
-        let deadline = Instant::now() + PATIENCE;
-        while self.runs() < wanted {
-            let status = child.try_wait().unwrap();
-            if status.is_some() {
-                break;
-            }
-            assert!(Instant::now() < deadline, "no {cells} cells");
-            thread::sleep(Duration::from_millis(50));
-        }
-        if self.runs() >= wanted {
-            return child;
-        }
-        panic!("it ended before {cells} cells were stored: {}", text(&child.wait_with_output().unwrap().stderr))
+    pub(crate) fn begin(&self, command: Command, cells: u64) -> Child {
+        self.trio(0).begin(command, cells)
     }
 }
 

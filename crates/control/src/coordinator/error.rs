@@ -146,9 +146,7 @@ pub enum CoordinatorError {
         message: String,
     },
     /// Activities run and nothing moves.
-    #[error(
-        "the hosts answer but move no data: the last {cells} cells were killed at their deadlines; the last: {fault}"
-    )]
+    #[error("the hosts answer but move no data: the last {cells} cells waited in vain; the last: {fault}")]
     Still {
         /// How many cells in a row.
         cells: u32,

@@ -1,8 +1,8 @@
 //! What is done about hosts that were lost, and about those that answer and do nothing.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use btu_suite::record::{CellRecord, Failure};
+use btu_suite::record::CellRecord;
 
 use super::error::CoordinatorError;
 use super::hosts::Return;
@@ -10,8 +10,14 @@ use super::hosts::Return;
 /// A cell that has lost its hosts this often would lose them again.
 const MOST_ATTEMPTS: u32 = 6;
 
-/// After so many cells in a row that were killed at their deadlines nothing can be expected of the next.
+/// After so many cells in a row that waited in vain nothing can be expected of the next.
 const MOST_STILL: u32 = 3;
+
+/// Activities give up a little before their deadline, so that they can say why: a fiftieth of it, at most this.
+const GIVING_UP: Duration = Duration::from_millis(200);
+
+/// A cell that could not be prepared after so long had a peer that did not answer: connecting is given up after ten seconds.
+const CONNECTING: Duration = Duration::from_secs(9);
 
 /// How often something was begun.
 pub(super) struct Attempts {
@@ -58,12 +64,16 @@ pub(super) struct Standstill {
 }
 
 impl Standstill {
-    /// Looks at the last cell; an error when there were too many of its kind.
-    pub(super) fn watch(&mut self, record: Option<&CellRecord>) -> Result<(), CoordinatorError> {
+    /// Looks at the last cell, which took so long and had to be over at its deadline; an error when there were too many of
+    /// its kind.
+    pub(super) fn watch(
+        &mut self,
+        record: Option<&CellRecord>,
+        took: Duration,
+        deadline: Duration,
+    ) -> Result<(), CoordinatorError> {
         let Some(record) = record else { return Ok(()) };
-        let killed = |failure: &Failure| matches!(failure, Failure::Deadline { .. });
-        let still = record.reports.iter().any(|placed| placed.result.as_ref().err().is_some_and(killed));
-        self.cells = if still { self.cells + 1 } else { 0 };
+        self.cells = if waited_in_vain(record, took, deadline) { self.cells + 1 } else { 0 };
         if self.cells < MOST_STILL {
             return Ok(());
         }
@@ -72,9 +82,20 @@ impl Standstill {
     }
 }
 
+/// Whether a cell failed because its time was over, in whichever words; others fail at once.
+fn waited_in_vain(record: &CellRecord, took: Duration, deadline: Duration) -> bool {
+    if record.reports.is_empty() {
+        return !record.faults.is_empty() && took >= CONNECTING.min(deadline);
+    }
+    let failed = record.reports.iter().any(|placed| placed.result.is_err());
+    failed && took >= deadline.saturating_sub(GIVING_UP.min(deadline / 50))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use btu_suite::cell::{Load, Row};
+    use btu_suite::network::Station;
+    use btu_suite::record::{Failure, MachineCpu, PlacedReport, WireAccount};
 
     use super::*;
 
@@ -91,6 +112,53 @@ mod tests {
         }
         let error = attempts.count(&lost()).unwrap_err().to_string();
         assert!(error.contains("SEND 1024 idle was begun 6 times") && error.contains("connection reset"), "{error}");
+    }
+
+    /// A cell of which one activity failed, or that could not be prepared.
+    fn failed(prepared: bool) -> CellRecord {
+        let placed = PlacedReport {
+            station: Station::Test,
+            activity: "tcp-send".to_owned(),
+            result: Err(Failure::Failed { message: "it was not finished within the deadline".to_owned() }),
+        };
+        CellRecord {
+            row: Row::Host { load: Load::Cpu },
+            block: 0,
+            position: 0,
+            faults: vec!["tcp-send on test failed".to_owned()],
+            network: None,
+            host: None,
+            reports: if prepared { vec![placed] } else { Vec::new() },
+            stations: Vec::new(),
+            machine: MachineCpu::default(),
+            wire: WireAccount::default(),
+            start_skew_ns: 0,
+            overhead_ns: 0,
+        }
+    }
+
+    #[test]
+    fn three_cells_in_a_row_that_wait_in_vain_end_the_run() {
+        let (late, soon, deadline) = (Duration::from_millis(16_900), Duration::from_secs(2), Duration::from_secs(17));
+        let mut standstill = Standstill::default();
+        let mut watch = |prepared, took| standstill.watch(Some(&failed(prepared)), took, deadline);
+        watch(true, late).unwrap();
+        watch(false, Duration::from_secs(10)).unwrap();
+        // One that fails at once is no standstill.
+        watch(true, soon).unwrap();
+        watch(true, late).unwrap();
+        watch(false, Duration::from_secs(10)).unwrap();
+        let error = watch(true, late).unwrap_err().to_string();
+        assert!(error.contains("the last 3 cells") && error.contains("tcp-send on test failed"), "{error}");
+    }
+
+    #[test]
+    fn a_cell_that_takes_long_and_succeeds_is_no_standstill() {
+        let good = CellRecord { faults: Vec::new(), reports: Vec::new(), ..failed(false) };
+        let mut standstill = Standstill::default();
+        for _ in 0..=MOST_STILL {
+            standstill.watch(Some(&good), Duration::from_mins(1), Duration::from_secs(17)).unwrap();
+        }
     }
 
     #[test]

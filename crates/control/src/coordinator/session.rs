@@ -17,6 +17,7 @@ use super::alarm::Alarm;
 use super::check::{self, NetworkCheck};
 use super::error::CoordinatorError;
 use super::ftp::Doorway;
+use super::hosts::{Notes, Return};
 use super::losses::{Attempts, Standstill, recovered};
 use super::secret;
 use super::stage::Stage;
@@ -148,31 +149,33 @@ impl<'a> Session<'a> {
                 let progress = self.progress(*slot, slots.len() - index, &clock);
                 self.stage.expect(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
                 self.observer.progress(&progress);
-                self.cell(*slot, alarm).await?;
+                let took = self.cell(*slot, alarm).await?;
                 if self.stage.is_on_hosts() {
-                    standstill.watch(self.records.last())?;
+                    standstill.watch(self.records.last(), took, self.base.deadline.into())?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn cell(&mut self, slot: Slot, alarm: &mut Alarm<'_>) -> Result<(), CoordinatorError> {
+    /// Measures and stores a cell; how long the attempt that counts took.
+    async fn cell(&mut self, slot: Slot, alarm: &mut Alarm<'_>) -> Result<Duration, CoordinatorError> {
         let setting = Setting { seed: self.plan().cell_seed(slot.block, slot.position), ..self.base.clone() };
         let plan = self.plan();
         let mut attempts = Attempts::of(&slot.row.to_string());
-        let record = loop {
+        let (record, took) = loop {
+            let began = Instant::now();
             // A token opens the data ports of one attempt: who has overheard an earlier one gets no answer.
             let token = secret::token()?;
             let setting = Setting { token, disk_source: self.base.disk_source.clone(), ..setting.clone() };
             match alarm.guard(cell::measure(self.stage, plan, slot, &setting)).await {
                 Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, alarm).await?,
-                other => break other?,
+                other => break (other?, began.elapsed()),
             }
         };
         self.store.save_cell(self.lock, &record)?;
         self.records.push(record);
-        Ok(())
+        Ok(took)
     }
 
     fn may_recover(&self, error: &CoordinatorError) -> bool {
@@ -189,21 +192,28 @@ impl<'a> Session<'a> {
         attempts.count(&error)?;
         self.observer.notice(&format!("{error}; calling it again"));
         let began = Instant::now();
+        let mut found = Vec::new();
         // A host can be lost again while it is found.
-        let found = loop {
-            match alarm.guard(self.stage.find()).await {
-                Err(second) if second.is_lost() => attempts.count(&second)?,
-                other => break other?,
+        while let Err(second) = alarm.guard(self.take_up(&mut found)).await {
+            if !second.is_lost() {
+                return Err(second);
             }
-        };
+            attempts.count(&second)?;
+        }
         let text = recovered(&attempts.what, &error, &found, began);
         self.observer.notice(&text);
-        self.event(Level::Warning, &text)?;
+        self.event(Level::Warning, &text)
+    }
+
+    /// Finds lost hosts and brings them to where they were.
+    async fn take_up(&mut self, found: &mut Vec<Return>) -> Result<(), CoordinatorError> {
+        found.extend(self.stage.find().await?);
         // What a host had kept for us is gone with the old reservation.
         if !found.is_empty() {
             self.base.disk_source = furnished(self.stage, self.plan(), &self.base.scratch).await?;
         }
-        Ok(())
+        let notes = Notes { store: self.store, lock: self.lock, wall_clock: self.settings.wall_clock };
+        notes.returned(self.stage, found).await
     }
 
     fn progress(&self, slot: Slot, left_in_block: usize, clock: &Clock) -> Progress {

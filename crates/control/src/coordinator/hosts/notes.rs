@@ -12,7 +12,9 @@ use super::super::alarm::Alarm;
 use super::super::error::CoordinatorError;
 use super::super::stage::Stage;
 use super::super::{Observer, Phase, Settings, session};
+use super::guest::Return;
 use crate::environment::{Environment, differences};
+use crate::protocol::DescribeReply;
 
 /// Where a run's notes go.
 pub(in super::super) struct Notes<'a> {
@@ -35,10 +37,11 @@ pub(in super::super) async fn measured(
 ) -> Result<(), CoordinatorError> {
     observer.phase(Phase::Reserve);
     alarm.guard(stage.reserve(&notes.lock.run().to_string())).await?;
-    let before = alarm.guard(notes.look(stage, Moment::Before)).await?;
+    let before = alarm.guard(stage.describe(false)).await?;
+    let before = notes.keep(stage, Moment::Before, before)?;
     session::measure(notes.store, notes.lock, settings, stage, alarm, began, observer).await?;
-    match alarm.guard(notes.look(stage, Moment::After)).await {
-        Ok(after) => notes.compare(&before, &after),
+    match alarm.guard(stage.describe(true)).await {
+        Ok(after) => notes.compare(&before, &notes.keep(stage, Moment::After, after)?),
         // The result is there already.
         Err(error) if error.is_lost() => {
             notes.warn(&format!("what the hosts were like afterwards is not known: {error}"))
@@ -48,9 +51,24 @@ pub(in super::super) async fn measured(
 }
 
 impl Notes<'_> {
-    /// Stores what the hosts are like, in the order of their roles, each with where its clocks stand.
-    async fn look(&self, stage: &mut Stage, moment: Moment) -> Result<Looks, CoordinatorError> {
-        let described = stage.describe(moment == Moment::After).await?;
+    /// Stores what hosts are like whose agents were started again: such a host may have other settings than before, and its
+    /// clock may have begun anew, so that what it showed before says nothing about its drift.
+    pub(in super::super) async fn returned(&self, stage: &mut Stage, found: &[Return]) -> Result<(), CoordinatorError> {
+        if !found.iter().any(|found| found.restarted) {
+            return Ok(());
+        }
+        let mut described = stage.describe(true).await?;
+        described.retain(|(_, host, _)| found.iter().any(|found| found.restarted && found.host == *host));
+        self.keep(stage, Moment::Before, described).map(drop)
+    }
+
+    /// Stores what hosts are like, each with where its clocks stand.
+    fn keep(
+        &self,
+        stage: &Stage,
+        moment: Moment,
+        described: Vec<(Station, String, DescribeReply)>,
+    ) -> Result<Looks, CoordinatorError> {
         let clocks = stage.clocks();
         let mut looks = Looks::new();
         for (station, host, reply) in described {
