@@ -257,6 +257,24 @@ fn the_end_comes_in_order() {
 }
 
 #[test]
+fn only_a_dead_socket_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("letter.txt");
+    std::fs::write(&file, "dear reader").unwrap();
+    let refused = output(&["agent", "--unix", file.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(text(&refused.stderr).contains("letter.txt: Address already in use"), "{}", text(&refused.stderr));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "dear reader");
+
+    let mut killed = Running::with(None);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(killed.socket().exists(), "a kill leaves it");
+    killed.child = btu(&["agent", "--unix"]).arg(killed.socket()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("another agent listens there", || std::os::unix::net::UnixStream::connect(killed.socket()).is_ok());
+}
+
+#[test]
 fn on_standard_input_it_ends_with_the_connection() {
     let mut command = btu(&["agent", "--stdio"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,6 +1,7 @@
 //! The agent's life as a service: opens one way in, serves, follows signals, and leaves nothing behind.
 
 use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,10 +135,12 @@ async fn by_unix(
     ended
 }
 
-/// A socket that only this user can open. One that nobody listens at any more is replaced.
+/// A socket that only this user can open. One that nobody listens at any more is replaced; any other file stays.
 async fn private_socket(path: &Path) -> std::io::Result<UnixListener> {
     use nix::sys::stat::{Mode, umask};
-    if UnixStream::connect(path).await.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused) {
+    // Linux refuses connections to files that are no sockets with the same word (connect(2)).
+    let refused = |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionRefused;
+    if is_socket(path) && UnixStream::connect(path).await.is_err_and(refused) {
         std::fs::remove_file(path)?;
     }
     // The process has no other thread that makes files now.
@@ -145,6 +148,10 @@ async fn private_socket(path: &Path) -> std::io::Result<UnixListener> {
     let listener = UnixListener::bind(path);
     umask(before);
     listener
+}
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket())
 }
 
 /// How long the last answers may take to get out.
