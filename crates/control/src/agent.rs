@@ -58,7 +58,7 @@ pub enum AgentError {
     #[error("starting the agent's runtime: {0}")]
     Runtime(#[source] std::io::Error),
     /// The kernel gives no random numbers.
-    #[error("reading /dev/urandom: {0}")]
+    #[error("asking the system for random numbers: {0}")]
     Random(#[source] std::io::Error),
     /// The socket could not be made.
     #[error("listening on {path}: {source}")]

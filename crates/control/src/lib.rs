@@ -16,6 +16,7 @@ pub mod environment;
 #[doc(hidden)]
 pub mod fuzz;
 mod null;
+mod octets;
 pub mod protocol;
 pub mod trust;
 pub mod worker;

@@ -1,8 +1,6 @@
 //! What an agent holds together, whichever way its callers come in: sessions, their work, and the timer of leases.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,9 +20,9 @@ use super::desk::Desk;
 use super::impair::Impaired;
 use super::policy::{Forbidden, Policy};
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
-use crate::clock;
 use crate::protocol::{HelloReply, PROTOCOL};
 use crate::trust::Peer;
+use crate::{clock, octets};
 
 /// Whose work: a session's, or that of this machine's own who need none.
 pub(super) type Place = Option<SessionId>;
@@ -153,7 +151,7 @@ impl Host {
             name: name.to_owned(),
             executable: executable.to_owned(),
             netem,
-            instance: random()?,
+            instance: octets::random()?,
             state: Mutex::new(State { policy, sessions, desks: BTreeMap::new(), timer: false }),
             leases: Notify::new(),
         }))
@@ -237,7 +235,7 @@ impl Host {
     }
 
     pub(super) fn reserve(self: &Arc<Self>, asked: &Asked, old: &[u8]) -> Result<Answer, Status> {
-        let (now, fresh) = (now()?, random().map_err(internal("reading /dev/urandom"))?);
+        let (now, fresh) = (now()?, octets::random().map_err(internal("asking the system for random numbers"))?);
         let answer = {
             let mut state = self.state();
             let (answer, due) = state.sessions.reserve(now, asked, old.try_into().ok(), fresh);
@@ -386,11 +384,4 @@ fn place(caller: &Caller, session: &[u8]) -> Result<Place, Status> {
         }
         Err(_) => Ok(None),
     }
-}
-
-/// 128 random bits.
-fn random() -> std::io::Result<SessionId> {
-    let mut bytes = SessionId::default();
-    File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
-    Ok(bytes)
 }

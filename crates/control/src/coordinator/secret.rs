@@ -1,19 +1,14 @@
 //! What opens data connections and the run's FTP server: from the kernel's random numbers, never from the seed.
 
-use std::fs::File;
-use std::io::Read;
-
 use btu_suite::activity::Token;
 
 use super::error::CoordinatorError;
+use crate::octets;
 
 /// A token for the data connections of one cell.
 pub(super) fn token() -> Result<Token, CoordinatorError> {
-    let mut token = Token::default();
-    File::open("/dev/urandom")
-        .and_then(|mut source| source.read_exact(&mut token))
-        .map_err(|source| CoordinatorError::System { operation: "reading /dev/urandom", source })?;
-    Ok(token)
+    let operation = "asking the system for random numbers";
+    octets::random().map_err(|source| CoordinatorError::System { operation, source })
 }
 
 /// A password of 32 hexadecimal digits.

@@ -9,6 +9,7 @@ use x509_parser::time::ASN1Time;
 
 use super::issue::{DAY_S, now_unix_s};
 use super::{Role, TrustError, check_name};
+use crate::octets::hex;
 
 /// A certificate that lapses in less is worth a word.
 const WARNING_DAYS: i64 = 3;
@@ -148,13 +149,6 @@ fn usage(certificate: &X509Certificate<'_>) -> Option<Role> {
 
 fn malformed(why: &str) -> TrustError {
     TrustError::Malformed { what: "a certificate".to_owned(), expected: "one of btu's", why: why.to_owned() }
-}
-
-/// Bytes as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 /// The day in UTC, as 2026-12-21.

@@ -6,11 +6,10 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     PKCS_ED25519, PublicKeyData, SerialNumber, date_time_ymd,
 };
-use ring::rand::{SecureRandom, SystemRandom};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
-use super::card::hex;
 use super::{Identity, Role, TOP, TrustError, check_name};
+use crate::octets::{self, hex};
 
 /// Seconds of a day.
 pub const DAY_S: i64 = 86_400;
@@ -120,11 +119,9 @@ pub(super) fn key_of_seed(seed: &[u8; 32]) -> Result<KeyPair, TrustError> {
     KeyPair::from_pkcs8_der_and_sign_algo(&PrivatePkcs8KeyDer::from(der), &PKCS_ED25519).map_err(making())
 }
 
-/// Random bytes from the system.
+/// Random octets from the system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], TrustError> {
-    let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).map_err(TrustError::machinery("asking the system for random numbers"))?;
-    Ok(bytes)
+    octets::random().map_err(TrustError::machinery("asking the system for random numbers"))
 }
 
 /// 126 random bits: RFC 5280 section 4.1.2.2 asks for a positive number; the set bit keeps it from losing digits.

@@ -8,9 +8,10 @@ use rustls::pki_types::pem::PemObject;
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
 
-use super::card::{self, hex};
+use super::card;
 use super::issue::{DAY_S, Signer, now_unix_s, seconds};
 use super::{Identity, Issued, Peer, TrustError, files};
+use crate::octets::hex;
 
 /// A list must name the day of the next (RFC 5280 section 5.1.2.5). It is not held against a list that it is old: an
 /// agent has no way to fetch one, and a list gains nothing by being refused.
