@@ -6,7 +6,7 @@
 //! sessions  who has the host, and for how long: a machine without a clock
 //! desk      what is in hand for one session: cells, kept accounts, impairments
 //! cell      the workers of one cell; worker: one process
-//! impair    kernel netem on incoming packets
+//! impair    kernel netem on incoming packets; presence: which agents live here
 //! policy    what controllers may make the host do
 //! serve     the way in, signals, the end; door: TLS over TCP; stdio: one connection, as ssh gives it
 //! ```
@@ -17,6 +17,7 @@ pub mod door;
 mod host;
 mod impair;
 mod policy;
+mod presence;
 mod serve;
 mod service;
 mod sessions;

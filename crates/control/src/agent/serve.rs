@@ -1,5 +1,6 @@
 //! The agent's life as a service: opens one way in, serves, follows signals, and leaves nothing behind.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use tonic::transport::Server;
 use super::door::{self, Door, DoorLimits, Keeper};
 use super::host::{Host, Way};
 use super::policy::Policy;
+use super::presence::{AGENTS, Presence};
 use super::stdio::Stdio;
 use super::{AgentError, offer};
 use crate::trust::{self, Identity, Pairing, Revocations, Role};
@@ -72,7 +74,7 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
     let policy = load_policy(settings.policy.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
     runtime.block_on(async {
-        clear_impairments();
+        let _presence = arrive();
         let netem = may_impair();
         let host = Host::new(&settings.name, &settings.executable, Some(policy), netem).map_err(AgentError::Random)?;
         let mut signals = Signals::take().map_err(AgentError::Signals)?;
@@ -102,6 +104,25 @@ fn may_impair() -> bool {
         Err(netem::NetemError::Refused { .. }) => crate::doctor::may_administer_networks(),
         Err(_) => false,
     }
+}
+
+/// Lives among the agents of this network namespace, and tidies up as the only one of them. An agent that may not change
+/// the network is none of those who count.
+fn arrive() -> Option<Presence> {
+    if !crate::doctor::may_administer_networks() {
+        return None;
+    }
+    let unknown = |error: io::Error| {
+        eprintln!(
+            "agent: what an earlier agent may have left stays, since nobody can tell whether others live: {error}"
+        );
+    };
+    let presence = Presence::announce(AGENTS).map_err(unknown).ok()?;
+    // With others here, delay and loss may be theirs.
+    if presence.is_alone().map_err(unknown).unwrap_or(false) {
+        clear_impairments();
+    }
+    Some(presence)
 }
 
 /// What a power cut or a kill has left of an earlier agent.
@@ -136,10 +157,10 @@ async fn by_unix(
 }
 
 /// A socket that only this user can open. One that nobody listens at any more is replaced; any other file stays.
-async fn private_socket(path: &Path) -> std::io::Result<UnixListener> {
+async fn private_socket(path: &Path) -> io::Result<UnixListener> {
     use nix::sys::stat::{Mode, umask};
     // Linux refuses connections to files that are no sockets with the same word (connect(2)).
-    let refused = |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionRefused;
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
     if is_socket(path) && UnixStream::connect(path).await.is_err_and(refused) {
         std::fs::remove_file(path)?;
     }
@@ -159,7 +180,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 async fn by_stdio(host: &Arc<Host>, settings: &ServiceSettings, signals: &mut Signals) -> Result<(), AgentError> {
     let (connection, ended, written) = Stdio::take().map_err(AgentError::Stdio)?;
-    let incoming = stream::once(async { Ok::<_, std::io::Error>(connection) }).chain(stream::pending());
+    let incoming = stream::once(async { Ok::<_, io::Error>(connection) }).chain(stream::pending());
     let served = door::server().add_service(offer(host, Way::Stdio)).serve_with_incoming(incoming);
     tokio::select! {
         served = served => served.map_err(AgentError::from),
@@ -240,7 +261,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn take() -> std::io::Result<Self> {
+    fn take() -> io::Result<Self> {
         Ok(Self {
             end: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
