@@ -49,6 +49,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     config: Arc<ServerConfig>,
+    /// The newest list: a handshake may have begun with the configuration of an older one.
+    revoked: Option<Revocations>,
     /// Handshakes going on, by address; those with none are not kept.
     hands: HashMap<IpAddr, usize>,
     guests: HashMap<u64, (Peer, oneshot::Sender<()>)>,
@@ -61,6 +63,7 @@ impl Keeper {
     pub(super) fn new(config: Arc<ServerConfig>, limits: DoorLimits) -> Self {
         let state = State {
             config,
+            revoked: None,
             hands: HashMap::new(),
             guests: HashMap::new(),
             next_guest: 0,
@@ -75,9 +78,10 @@ impl Keeper {
         self.state().config = config;
     }
 
-    /// Sends guests away whose certificate is revoked; returns who they were.
+    /// Sends guests away whose certificate is revoked, and takes none in any more; returns who they were.
     pub fn dismiss(&self, revocations: &Revocations) -> Vec<Peer> {
         let mut state = self.state();
+        state.revoked = Some(revocations.clone());
         let gone = state.guests.extract_if(|_, (peer, _)| revocations.names(peer));
         let gone = gone.map(|(_, (peer, dismiss))| {
             // It fails when the guest has gone meanwhile.
@@ -124,6 +128,9 @@ impl Keeper {
 
     pub(super) fn welcome(&self, stream: TlsStream<TcpStream>, peer: Peer) -> Result<Guest, Cause> {
         let mut state = self.state();
+        if state.revoked.as_ref().is_some_and(|revoked| revoked.names(&peer)) {
+            return Err(Cause::Refused(format!("the certificate of controller {} is revoked", peer.name)));
+        }
         if state.guests.len() >= self.shared.limits.guests {
             return Err(Cause::Full(peer));
         }

@@ -138,6 +138,22 @@ async fn a_revoked_guest_has_to_go_and_the_others_stay() {
     assert!(drill.house.authority.revoke(&nobody).is_err());
 }
 
+/// A handshake keeps the configuration that it began with. Without a reload all handshakes are such ones.
+#[tokio::test]
+async fn who_is_revoked_during_the_handshake_is_not_let_in() {
+    let mut drill = Drill::begin(LIMITS);
+    let (config, other) = (drill.controller("lost"), drill.controller("desk"));
+    let revoked = drill.house.revoke("lost");
+    assert!(drill.keeper.dismiss(&revoked).is_empty());
+    if let Ok(lost) = drill.channel(config).await {
+        assert!(echo::say(&lost, "in?").await.is_err());
+    }
+    until("it is told", || drill.log().contains("the certificate of controller lost is revoked")).await;
+    assert_eq!((drill.keeper.counts().refused, drill.keeper.counts().welcomed), (1, 0));
+    let desk = drill.channel(other).await.unwrap();
+    assert_eq!(echo::say(&desk, "in").await.unwrap(), "in");
+}
+
 #[tokio::test]
 async fn there_are_only_so_many_guests() {
     let mut drill = Drill::begin(DoorLimits { guests: 2, ..LIMITS });
