@@ -64,6 +64,29 @@ fn from_nothing_to_a_revoked_key() {
     assert!(home.says("keys list").contains("revoked on 20"));
 }
 
+/// As systemd 254 and newer show an identity to a service with a user of its own.
+#[test]
+fn a_credential_of_systemd_may_have_its_access_control_list() {
+    let home = Home::new();
+    home.says("keys init");
+    home.says("keys issue alpha --role agent");
+    let file = home.path("alpha.agent.pem");
+    let show = |mode, credentials: Option<&Path>| {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        command.args(["keys", "show"]).arg(&file).env_remove("CREDENTIALS_DIRECTORY");
+        command.envs(credentials.map(|directory| ("CREDENTIALS_DIRECTORY", directory)));
+        command.output().unwrap().status.code()
+    };
+    let here = Some(home.0.path());
+    assert_eq!(show(0o440, here), Some(0));
+    for mode in [0o444, 0o460, 0o441] {
+        assert_eq!(show(mode, here), Some(3), "{mode:o}");
+    }
+    let elsewhere = [None, Some(Path::new("")), here.and_then(Path::parent)];
+    assert!(elsewhere.iter().all(|credentials| show(0o440, *credentials) == Some(3)));
+}
+
 #[test]
 fn everything_is_json_too() {
     let home = Home::new();

@@ -1,6 +1,6 @@
 //! Files that hold keys: read only when they are private, written so that they are from the first byte on.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -33,10 +33,18 @@ pub fn default_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<
 pub(super) fn read_private(path: &Path) -> Result<String, TrustError> {
     let file = File::open(path).map_err(reading(path))?;
     let mode = file.metadata().map_err(reading(path))?.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
+    if mode & exposing(path, std::env::var_os("CREDENTIALS_DIRECTORY").as_deref()) != 0 {
         return Err(TrustError::Exposed { path: path.to_owned(), mode });
     }
     bounded(file, path)
+}
+
+/// The permissions with which others could read the file at `path`. systemd keeps what it shows to a service in `credentials`
+/// (systemd.exec(5), `$CREDENTIALS_DIRECTORY`) as root's, with an access control list for the service's user: the mask of such
+/// a list stands where a group's permissions do (acl(5)), and no group may read.
+fn exposing(path: &Path, credentials: Option<&OsStr>) -> u32 {
+    let shown = credentials.filter(|directory| !directory.is_empty()).map(Path::new);
+    if shown.is_some() && path.parent() == shown { 0o037 } else { 0o077 }
 }
 
 /// Reads a file that anybody may see.
