@@ -29,7 +29,9 @@ fn title(roll: &Roll, run: &RunHead, options: &TextOptions) -> Vec<String> {
     ];
     if let Some(skew) = roll.start_skew_ns {
         let (skew, within) = (Span::from_nanoseconds(skew), Span::from_nanoseconds(roll.skew_within_ns));
-        lines.push(format!("An empty cell started within {skew} on all of them, known to {within}."));
+        let started = roll.hosts.iter().filter_map(|host| host.answer.as_ref()?.started_after_ns).count();
+        let on = if started == roll.hosts.len() { "all".to_owned() } else { started.to_string() };
+        lines.push(format!("An empty cell started within {skew} on {on} of them, known to {within}."));
     }
     lines
 }

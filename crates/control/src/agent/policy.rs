@@ -1,7 +1,7 @@
 //! What controllers may make this host do: read from a TOML file, checked before a worker is made, and held while it works.
 //!
 //! ```toml
-//! activities = ["tcp-send", "tcp-receive"]   # default: all but ftp-relay
+//! activities = ["null", "tcp-send"]          # default: all but ftp-relay
 //! controllers = ["carol"]                    # default: every one with a valid certificate
 //! peers = ["10.0.0.0/8", "fd00::/8"]         # default: private networks and this machine
 //! runs_at_once = 1

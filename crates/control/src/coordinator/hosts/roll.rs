@@ -7,9 +7,10 @@ use btu_suite::activity::{Activity, Order};
 use btu_suite::network::Station;
 use btu_suite::roll::{Answer, Greeted, Roll};
 use btu_units::Span;
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::join_all;
 use serde_json::Value;
 
+use super::super::client::AgentLink;
 use super::super::error::CoordinatorError;
 use super::guest::{Guest, Purpose};
 use super::{Access, HostCall, party};
@@ -25,10 +26,10 @@ const DEADLINE: Span = Span::from_seconds(5);
 /// # Errors
 /// Only what is wrong on this side; hosts that do not answer are part of the result.
 pub fn roll_call(calls: &[HostCall], access: &Access) -> Result<Roll, CoordinatorError> {
-    party::runtime()?.block_on(call_all(calls, access))
+    Ok(party::runtime()?.block_on(call_all(calls, access)))
 }
 
-async fn call_all(calls: &[HostCall], access: &Access) -> Result<Roll, CoordinatorError> {
+async fn call_all(calls: &[HostCall], access: &Access) -> Roll {
     let purpose = Purpose {
         run: "a roll call".to_owned(),
         controller: access.controller.clone(),
@@ -38,9 +39,8 @@ async fn call_all(calls: &[HostCall], access: &Access) -> Result<Roll, Coordinat
         join_all(calls.iter().map(|call| greet(call, access, &purpose))).await.into_iter().unzip();
     let mut ready: Vec<(usize, Guest)> =
         guests.into_iter().enumerate().filter_map(|(number, guest)| Some((number, guest?))).collect();
-    let played = play(&ready).await;
+    let (starts, within) = play(&ready, &mut hosts).await;
     join_all(ready.iter_mut().map(|(_, guest)| guest.release())).await;
-    let (starts, within) = played?;
     let first = starts.iter().map(|(_, started)| *started).min().unwrap_or_default();
     let after_first = |started: i128| u64::try_from(started - first).unwrap_or_default();
     for (number, started) in &starts {
@@ -49,7 +49,7 @@ async fn call_all(calls: &[HostCall], access: &Access) -> Result<Roll, Coordinat
         }
     }
     let skew = starts.iter().map(|(_, started)| after_first(*started)).max();
-    Ok(Roll { hosts, start_skew_ns: skew.filter(|_| starts.len() > 1), skew_within_ns: within })
+    Roll { hosts, start_skew_ns: skew.filter(|_| starts.len() > 1), skew_within_ns: within }
 }
 
 /// Calls one host; it is handed over where it could be reserved.
@@ -85,27 +85,52 @@ async fn greet(call: &HostCall, access: &Access, purpose: &Purpose) -> (Greeted,
     }
 }
 
-/// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how far that is true.
-async fn play(ready: &[(usize, Guest)]) -> Result<(Vec<(usize, i128)>, u64), CoordinatorError> {
-    let order = Order { seed: 0, deadline: DEADLINE, activity: Activity::Null };
-    let links = || ready.iter().map(|(_, guest)| guest.link.clone());
-    let preparing = links().map(|mut link| {
-        let order = &order;
-        async move { link.prepare(1, 0, order).await }
-    });
-    try_join_all(preparing).await?;
-    try_join_all(links().map(|mut link| async move { link.start(1).await })).await?;
+/// A host that takes part, by its number in the roll.
+type Player<'a> = &'a (usize, Guest);
+
+/// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how far that is true. Who fails
+/// says so in `hosts`.
+async fn play(ready: &[(usize, Guest)], hosts: &mut [Greeted]) -> (Vec<(usize, i128)>, u64) {
+    let order = &Order { seed: 0, deadline: DEADLINE, activity: Activity::Null };
+    let prepare = |mut link: AgentLink| async move { link.prepare(1, 0, order).await };
+    let prepared = together(ready.iter().collect(), hosts, prepare).await;
+    let players = prepared.into_iter().map(|(player, _)| player).collect();
+    let started = together(players, hosts, |mut link| async move { link.start(1).await }).await;
+    let players = started.into_iter().map(|(player, ())| player).collect();
     // The account's station is not looked at: a roll call has no roles.
-    let collecting = links().map(|mut link| async move { link.collect(Station::Test, 1, vec![0], DEADLINE).await });
-    let accounts = try_join_all(collecting).await?;
+    let collect = |mut link: AgentLink| async move { link.collect(Station::Test, 1, vec![0], DEADLINE).await };
     let mut starts = Vec::with_capacity(ready.len());
     let mut within = 0;
-    for ((number, guest), account) in ready.iter().zip(accounts) {
+    for ((number, guest), account) in together(players, hosts, collect).await {
         let report = account.results.into_iter().find_map(|(_, result)| result.ok());
         if let Some((report, clock)) = report.zip(guest.clock()) {
             starts.push((*number, i128::from(report.started.nanoseconds()) - i128::from(clock.offset_ns)));
             within = within.max(clock.round_trip_ns);
         }
     }
-    Ok((starts, within))
+    (starts, within)
+}
+
+/// Has all players do one thing at once. Who fails says so in `hosts`, and takes no part in what follows.
+async fn together<'a, T, Doing>(
+    players: Vec<Player<'a>>,
+    hosts: &mut [Greeted],
+    act: impl Fn(AgentLink) -> Doing,
+) -> Vec<(Player<'a>, T)>
+where
+    Doing: Future<Output = Result<T, CoordinatorError>>,
+{
+    let done = join_all(players.iter().map(|(_, guest)| act(guest.link.clone()))).await;
+    let mut still = Vec::with_capacity(players.len());
+    for (player, done) in players.into_iter().zip(done) {
+        match done {
+            Ok(done) => still.push((player, done)),
+            Err(error) => {
+                if let Some(host) = hosts.get_mut(player.0) {
+                    host.trouble = Some(error.to_string());
+                }
+            }
+        }
+    }
+    still
 }

@@ -1,0 +1,108 @@
+//! Roll calls on loopback: what is wrong with one host is told of that host, and the others are measured all the same.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Agents with identities of one authority, in a directory of their own; killed when dropped.
+struct Place {
+    home: tempfile::TempDir,
+    agents: Vec<Child>,
+    inventory: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { home: tempfile::tempdir().unwrap(), agents: Vec::new(), inventory: String::new() };
+        place.says(&["keys", "init"]);
+        place.says(&["keys", "issue", "me", "--role", "controller", "--out", "me.pem"]);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn btu(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        command.args(arguments).current_dir(self.home.path()).stdin(Stdio::null());
+        command.env("BTU_KEYS", self.path("keys")).env("BTU_DATA", self.path("data"));
+        command
+    }
+
+    fn says(&self, arguments: &[&str]) -> Output {
+        let output = self.btu(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    /// A host of the inventory that nobody is at.
+    fn name(&mut self, name: &str) -> String {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        writeln!(self.inventory, "[hosts.{name}]\ncontrol = \"{free}\"").unwrap();
+        free
+    }
+
+    /// A host with an agent that has this policy.
+    fn start(&mut self, name: &str, policy: &str) {
+        let listen = self.name(name);
+        let (identity, file) = (format!("{name}.pem"), format!("{name}.toml"));
+        self.says(&["keys", "issue", name, "--role", "agent", "--out", &identity]);
+        fs::write(self.path(&file), policy).unwrap();
+        let arguments = ["agent", "--listen", &listen, "--identity", &identity, "--policy", &file];
+        self.agents.push(self.btu(&arguments).stderr(Stdio::null()).spawn().unwrap());
+        let began = Instant::now();
+        while std::net::TcpStream::connect(&listen).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(30), "{name} does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The exit code, and what `--json` prints.
+    fn check(&self) -> (Option<i32>, Value) {
+        fs::write(self.path("hosts.toml"), &self.inventory).unwrap();
+        let arguments = ["hosts", "check", "hosts.toml", "--identity", "me.pem", "--quiet", "--json"];
+        let output = self.btu(&arguments).output().unwrap();
+        let document = serde_json::from_slice(&output.stdout);
+        (output.status.code(), document.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for agent in &mut self.agents {
+            agent.kill().ok();
+            agent.wait().ok();
+        }
+    }
+}
+
+#[test]
+fn a_host_that_refuses_and_one_that_is_not_there_spoil_nothing_for_the_others() {
+    let mut place = Place::new();
+    place.start("alpha", "");
+    place.start("beta", "activities = [\"tcp-send\", \"tcp-receive\"]\n");
+    place.name("gamma");
+    place.start("delta", "");
+    let (code, document) = place.check();
+    assert_eq!(code, Some(3));
+    assert_eq!(document["run"]["suite"], "hosts", "it is stored");
+    let [alpha, beta, gamma, delta] = document["result"]["hosts"].as_array().unwrap().as_slice() else {
+        panic!("{document}");
+    };
+    for (host, name) in [(alpha, "alpha"), (delta, "delta")] {
+        assert_eq!((&host["name"], &host["trouble"]), (&name.into(), &Value::Null));
+        assert!(host["answer"]["started_after_ns"].is_u64(), "{host}");
+    }
+    assert!(document["result"]["start_skew_ns"].is_u64());
+    let trouble = beta["trouble"].as_str().unwrap();
+    assert!(trouble.contains("beta") && trouble.contains("`activities` in line 1"), "{trouble}");
+    assert!(beta["answer"]["clock"].is_object() && beta["answer"]["started_after_ns"].is_null(), "{beta}");
+    assert!(gamma["trouble"].as_str().unwrap().contains("cannot be reached"), "{gamma}");
+    assert!(gamma["answer"].is_null());
+}
