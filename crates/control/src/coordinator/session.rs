@@ -207,7 +207,7 @@ impl<'a> Session<'a> {
 
     /// Finds lost hosts and brings them to where they were.
     async fn take_up(&mut self, found: &mut Vec<Return>) -> Result<(), CoordinatorError> {
-        found.extend(self.stage.find().await?);
+        self.stage.find(found).await?;
         // What a host had kept for us is gone with the old reservation.
         if !found.is_empty() {
             self.base.disk_source = furnished(self.stage, self.plan(), &self.base.scratch).await?;

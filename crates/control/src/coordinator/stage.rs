@@ -253,13 +253,13 @@ impl Stage {
         }
     }
 
-    /// Finds the hosts that were lost, ends what was left of the cell, and says who had been away.
-    pub(super) async fn find(&mut self) -> Result<Vec<Return>, CoordinatorError> {
-        let Some(hosts) = self.hosts() else { return Ok(Vec::new()) };
-        let found = hosts.find().await?;
+    /// Finds the hosts that were lost, adds to `found` who had been away, and ends what was left of the cell. Who was found is
+    /// there even when somebody is lost again before the end.
+    pub(super) async fn find(&mut self, found: &mut Vec<Return>) -> Result<(), CoordinatorError> {
+        let Some(hosts) = self.hosts() else { return Ok(()) };
+        found.extend(hosts.find().await?);
         hosts.settle().await?;
-        self.abandon().await?;
-        Ok(found)
+        self.abandon().await
     }
 
     /// What the hosts are like, in the order of their roles: as they were when they were reached, or now.
