@@ -95,9 +95,11 @@ fn script(binary: &[u8]) -> String {
         format!("fail() {{ echo \"{FAILED}$1\"; exit 1; }}"),
         "c=\"${XDG_CACHE_HOME:-$HOME/.cache}/btu\"".to_owned(),
         "mkdir -p \"$c\" || fail \"making $c: is there a home directory with room?\"".to_owned(),
-        // What a crash left: the directory is named for the shell that made it.
-        "for old in \"$c\"/*-pid*; do p=\"${old##*-pid}\"; kill -0 \"$p\" 2>/dev/null || rm -rf \"$old\"; done".to_owned(),
-        format!("d=\"$c/{version}-{short}-pid$$\""),
+        // What a crash left: the directory is named for the shell that made it, and for its host, since hosts may share a home.
+        "n=\"$(uname -n)\"".to_owned(),
+        "for old in \"$c\"/*\"@$n@pid\"*; do p=\"${old##*@pid}\"; kill -0 \"$p\" 2>/dev/null || rm -rf \"$old\"; done"
+            .to_owned(),
+        format!("d=\"$c/{version}-{short}@$n@pid$$\""),
         "mkdir \"$d\" || fail \"making $d\"".to_owned(),
         "trap \"rm -rf \\\"$d\\\"\" EXIT".to_owned(),
         "trap : HUP INT TERM PIPE".to_owned(),
@@ -273,18 +275,31 @@ mod tests {
         let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
         std::fs::set_permissions(&ssh, mode).unwrap();
         let call = SshCall { host: "a".to_owned(), destination: "a".to_owned(), program: ssh, binary: program };
+        // What crashed agents left: of this host's, and of another's that has the same home.
+        let here = Command::new("uname").arg("-n").output().await.unwrap().stdout;
+        let here = String::from_utf8(here).unwrap();
+        let cache = home.path().join("btu");
+        let [crashed, elsewhere] =
+            [here.trim(), "elsewhere"].map(|node| format!("0.1.0-0123456789abcdef@{node}@pid4194305"));
+        for old in [&crashed, &elsewhere] {
+            std::fs::create_dir_all(cache.join(old)).unwrap();
+        }
         // The test's own home must not be touched; an environment cannot be set in a process with threads.
         let mut pipe = start_with_home(&call, home.path()).await;
         pipe.write_all(b"ping").await.unwrap();
         let mut answer = [0; 4];
         pipe.read_exact(&mut answer).await.unwrap();
         assert_eq!(&answer, b"ping");
-        let cache = home.path().join("btu");
-        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
+        let cached = || {
+            let entries = std::fs::read_dir(&cache).unwrap();
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+        };
+        let there = cached();
+        assert!(there.len() == 2 && !there.contains(&crashed), "{there:?}");
         let SshPipe { orders, mut child, .. } = pipe;
         drop(orders);
         child.wait().await.unwrap();
-        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0, "nothing stays");
+        assert_eq!(cached(), [elsewhere], "nothing else stays");
     }
 
     async fn start_with_home(call: &SshCall, home: &Path) -> SshPipe {
