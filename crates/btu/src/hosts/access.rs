@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_control::coordinator::{Access, Keys};
+use btu_control::coordinator::{Access, Keys, Program};
 use btu_control::trust::{Identity, Pairing, Revocations};
 
 use crate::cli::Reaching;
@@ -19,7 +19,7 @@ pub(super) fn access(reaching: &Reaching) -> anyhow::Result<Access> {
     Ok(Access {
         keys: keys(reaching)?,
         ssh_program: reaching.ssh_program.clone(),
-        binary,
+        binary: Program::at(binary),
         controller: controller(),
         patience: Duration::from(reaching.patience),
     })

@@ -1,7 +1,7 @@
 //! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they were lost.
 //!
 //! ```text
-//! way      how an agent is reached: TLS, or the user's own OpenSSH (ssh)
+//! way      how an agent is reached: TLS, or the user's own OpenSSH (ssh), which copies a program there
 //! guest    one host: its agent, its reservation, its clock (clock), kept by a task of its own
 //! party    all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
 //! notes    a run on them: what they were like before and after
@@ -12,6 +12,7 @@ mod clock;
 mod guest;
 mod notes;
 mod party;
+mod program;
 mod roll;
 mod ssh;
 mod survey;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use btu_suite::network::Reached;
 
 pub use party::Party;
+pub use program::Program;
 pub use roll::roll_call;
 pub use survey::Survey;
 pub use way::Keys;
@@ -50,7 +52,7 @@ pub struct Access {
     /// The user's OpenSSH client.
     pub ssh_program: PathBuf,
     /// The program that is copied to hosts without an agent.
-    pub binary: PathBuf,
+    pub binary: Program,
     /// Who asks, for the messages that others get; over TLS the certificate's name counts instead.
     pub controller: String,
     /// For how long a host that was lost is called again.

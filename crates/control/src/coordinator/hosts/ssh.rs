@@ -17,6 +17,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::super::error::CoordinatorError;
+use super::program::Program;
 use crate::octets::hex;
 
 /// From the call to the agent's first word, the copying included.
@@ -42,7 +43,7 @@ pub(super) struct SshCall {
     pub(super) host: String,
     pub(super) destination: String,
     pub(super) program: PathBuf,
-    pub(super) binary: PathBuf,
+    pub(super) binary: Program,
 }
 
 impl SshCall {
@@ -59,11 +60,11 @@ impl SshCall {
 
 /// Starts an agent over there.
 pub(super) async fn start(call: &SshCall) -> Result<SshPipe, CoordinatorError> {
-    let binary = std::fs::read(&call.binary).map_err(|error| {
-        call.refused(format!("reading the program that is to be copied, {}: {error}", call.binary.display()))
+    let copied = call.binary.read().map_err(|error| {
+        call.refused(format!("reading the program that is to be copied, {}: {error}", call.binary.path().display()))
     })?;
-    let mut pipe = SshPipe::open(call, &script(&binary))?;
-    match timeout(START_LIMIT, pipe.begin(&binary)).await {
+    let mut pipe = SshPipe::open(call, &copied.script)?;
+    match timeout(START_LIMIT, pipe.begin(&copied.octets)).await {
         Ok(Ok(())) => Ok(pipe),
         Ok(Err(Trouble::Said(message))) => Err(call.refused(message)),
         Ok(Err(Trouble::Broken(error))) => Err(call.lost(pipe.last_words(&error).await)),
@@ -86,7 +87,7 @@ impl From<io::Error> for Trouble {
 }
 
 /// The script that the host's shell runs. It has no single quotation mark, so that any login shell can pass it on.
-fn script(binary: &[u8]) -> String {
+pub(super) fn script(binary: &[u8]) -> String {
     let digest = digest(binary);
     let version = env!("CARGO_PKG_VERSION");
     let short = &digest[..16];
@@ -274,7 +275,8 @@ mod tests {
             .unwrap();
         let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
         std::fs::set_permissions(&ssh, mode).unwrap();
-        let call = SshCall { host: "a".to_owned(), destination: "a".to_owned(), program: ssh, binary: program };
+        let call =
+            SshCall { host: "a".to_owned(), destination: "a".to_owned(), program: ssh, binary: Program::at(program) };
         // What crashed agents left: of this host's, and of another's that has the same home.
         let here = Command::new("uname").arg("-n").output().await.unwrap().stdout;
         let here = String::from_utf8(here).unwrap();
@@ -303,13 +305,13 @@ mod tests {
     }
 
     async fn start_with_home(call: &SshCall, home: &Path) -> SshPipe {
-        let binary = std::fs::read(&call.binary).unwrap();
-        let mut command = command(&call.program, &call.destination, &script(&binary));
+        let copied = call.binary.read().unwrap();
+        let mut command = command(&call.program, &call.destination, &copied.script);
         let mut child = command.env("XDG_CACHE_HOME", home).spawn().unwrap();
         let (orders, words) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let complaints = listen(child.stderr.take().unwrap());
         let mut pipe = SshPipe { words: BufReader::new(words), orders, complaints, child };
-        match pipe.begin(&binary).await {
+        match pipe.begin(&copied.octets).await {
             Ok(()) => pipe,
             Err(Trouble::Said(said)) => panic!("{said}"),
             Err(Trouble::Broken(error)) => panic!("{}", pipe.last_words(&error).await),

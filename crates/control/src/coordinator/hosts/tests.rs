@@ -39,7 +39,7 @@ impl House {
         Access {
             keys: Keys { identity, ..Keys::default() },
             ssh_program: "ssh".into(),
-            binary: "/nowhere".into(),
+            binary: Program::at("/nowhere".into()),
             controller: "a test".to_owned(),
             patience: Duration::from_secs(1),
         }
@@ -152,7 +152,7 @@ fn no_ssh_here() {
     let mut house = House::new();
     let binary = house.directory.path().join("btu");
     std::fs::write(&binary, "#!/bin/sh\n").unwrap();
-    let access = Access { ssh_program: "/nowhere/ssh".into(), binary, ..house.access() };
+    let access = Access { ssh_program: "/nowhere/ssh".into(), binary: Program::at(binary), ..house.access() };
     let call = HostCall { name: "alpha".to_owned(), reached: Reached::Ssh { destination: "alpha".to_owned() } };
     let error = runtime().unwrap().block_on(async { Guest::call(&call, &access).await.map(drop) }).unwrap_err();
     assert!(!error.may_pass() && error.to_string().contains("is OpenSSH installed"), "{error:?}");

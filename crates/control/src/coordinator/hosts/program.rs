@@ -1,0 +1,67 @@
+//! The program that is copied to hosts without an agent.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use super::ssh;
+
+/// A program in a file: read when it is first needed, and once for all hosts and calls.
+#[derive(Clone)]
+pub struct Program {
+    path: PathBuf,
+    read: Arc<OnceLock<Copied>>,
+}
+
+/// What goes over the connection.
+pub(super) struct Copied {
+    pub(super) octets: Vec<u8>,
+    /// For the shell over there, which takes exactly these octets.
+    pub(super) script: String,
+}
+
+impl Program {
+    /// The program in this file.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path, read: Arc::default() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn read(&self) -> io::Result<&Copied> {
+        if let Some(copied) = self.read.get() {
+            return Ok(copied);
+        }
+        let octets = fs::read(&self.path)?;
+        let script = ssh::script(&octets);
+        Ok(self.read.get_or_init(|| Copied { octets, script }))
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Program").field(&self.path).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_read_once_however_often_it_is_copied() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("btu");
+        fs::write(&file, "one").unwrap();
+        let program = Program::at(file.clone());
+        let again = program.clone();
+        assert_eq!(program.read().unwrap().octets, b"one");
+        fs::remove_file(&file).unwrap();
+        assert_eq!(again.read().unwrap().octets, b"one");
+        assert!(Program::at(file).read().is_err());
+    }
+}
