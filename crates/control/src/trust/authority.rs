@@ -161,9 +161,29 @@ fn read_key(directory: &Path) -> Result<KeyPair, TrustError> {
 
 fn read_ledger(directory: &Path) -> Result<Ledger, TrustError> {
     let path = directory.join(ISSUED);
-    Ledger::parse(&files::read_public(&path)?).map_err(|why| malformed(&path, "an authority's record", &why))
+    Ledger::parse(&files::read_own(&path)?).map_err(|why| malformed(&path, "an authority's record", &why))
 }
 
 fn malformed(path: &Path, expected: &'static str, why: &dyn std::fmt::Display) -> TrustError {
     TrustError::Malformed { what: path.display().to_string(), expected, why: why.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_record_is_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut authority = Authority::create(directory.path()).unwrap();
+        authority.issue("alpha", Role::Agent, 1, &directory.path().join("alpha.pem")).unwrap();
+        let alpha = authority.issued()[0].clone();
+        authority.ledger.issued = vec![alpha; 10_000];
+        authority.save().unwrap();
+        drop(authority);
+        let record = directory.path().join(ISSUED).metadata().unwrap().len();
+        assert!(record > files::MOST_BYTES, "{record} bytes");
+        assert_eq!(Authority::list(directory.path()).unwrap().len(), 10_000);
+        assert_eq!(Authority::open(directory.path()).unwrap().issued().len(), 10_000);
+    }
 }

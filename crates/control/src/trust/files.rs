@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::TrustError;
 
-/// The most that is read of any of our files: an identity has 2 kB, a list with ten thousand entries 400 kB.
+/// The most that is read of a file that somebody may have sent: an identity has 2 kB, a list with ten thousand entries 400 kB.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 /// Owner only.
@@ -50,6 +50,11 @@ fn exposing(path: &Path, credentials: Option<&OsStr>) -> u32 {
 /// Reads a file that anybody may see.
 pub(super) fn read_public(path: &Path) -> Result<String, TrustError> {
     bounded(File::open(path).map_err(reading(path))?, path)
+}
+
+/// Reads a file that only we write, however much there is.
+pub(super) fn read_own(path: &Path) -> Result<String, TrustError> {
+    fs::read_to_string(path).map_err(reading(path))
 }
 
 fn bounded(file: File, path: &Path) -> Result<String, TrustError> {
