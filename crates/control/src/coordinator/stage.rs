@@ -262,14 +262,17 @@ impl Stage {
         self.abandon().await
     }
 
-    /// What the hosts are like, in the order of their roles: as they were when they were reached, or now.
+    /// What the hosts are like, in the order of their roles: as they were when they were gathered, or now.
     pub(super) async fn describe(
         &mut self,
         now: bool,
     ) -> Result<Vec<(Station, String, DescribeReply)>, CoordinatorError> {
         let Some(hosts) = self.hosts() else { return Ok(Vec::new()) };
         let describing = hosts.guests.iter_mut().map(|(station, guest)| async move {
-            let described = if now { guest.describe().await? } else { guest.described.clone() };
+            let described = match guest.described.clone().filter(|_| !now) {
+                Some(described) => described,
+                None => guest.describe().await?,
+            };
             Ok::<_, CoordinatorError>((*station, guest.name.clone(), described))
         });
         try_join_all(describing).await

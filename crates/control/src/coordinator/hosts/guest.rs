@@ -58,8 +58,8 @@ pub(in super::super) struct Guest {
     way: Way,
     pub(in super::super) link: AgentLink,
     pub(in super::super) hello: HelloReply,
-    /// As it was when it was reached.
-    pub(in super::super) described: DescribeReply,
+    /// As it was when it was looked at last.
+    pub(in super::super) described: Option<DescribeReply>,
     probes: Arc<Mutex<Probes>>,
     renewing: Option<Renewing>,
 }
@@ -74,13 +74,12 @@ impl Drop for Renewing {
 }
 
 impl Guest {
-    /// Reaches a host and looks at it; nothing is reserved yet.
+    /// Reaches a host; nothing is reserved yet.
     pub(in super::super) async fn call(call: &HostCall, access: &Access) -> Result<Self, CoordinatorError> {
         let way = Way::of(call, access)?;
-        let (mut link, hello) = way.connect(&call.name).await?;
-        let described = link.describe().await?;
+        let (link, hello) = way.connect(&call.name).await?;
         let name = call.name.clone();
-        Ok(Self { name, way, link, hello, described, probes: Arc::default(), renewing: None })
+        Ok(Self { name, way, link, hello, described: None, probes: Arc::default(), renewing: None })
     }
 
     /// Reserves the host and keeps it; looks at its clock. What another run had of it before is given back.
@@ -104,9 +103,10 @@ impl Guest {
         self.probes.lock().unwrap_or_else(PoisonError::into_inner).best()
     }
 
-    /// Looks at the host again.
+    /// Looks at the host, which has to be ours: namespaces are raised there, and netem is tried.
     pub(in super::super) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
-        self.link.describe().await
+        let described = self.link.describe().await?;
+        Ok(self.described.insert(described).clone())
     }
 
     /// Finds the host again, if it was lost, within `patience` of `since`.

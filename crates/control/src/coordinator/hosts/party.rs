@@ -62,6 +62,7 @@ async fn gather(machines: &Machines, access: &Access, run: &str) -> Result<Stage
         let call = HostCall { name: host.name.clone(), reached: host.reached.clone() };
         let mut guest = Guest::call(&call, access).await?;
         guest.reserve(&purpose).await?;
+        guest.describe().await?;
         Ok::<(Station, Guest), CoordinatorError>((host.station, guest))
     });
     let guests = try_join_all(reached).await?;

@@ -60,7 +60,6 @@ async fn greet(call: &HostCall, access: &Access, purpose: &Purpose) -> (Greeted,
         Ok(guest) => guest,
         Err(error) => return (greeted(Some(error.to_string()), None), None),
     };
-    let document = |json: &str| serde_json::from_str(json).unwrap_or(Value::Null);
     let mut answer = Answer {
         btu_version: guest.hello.btu_version.clone(),
         protocol: guest.hello.protocol,
@@ -69,20 +68,31 @@ async fn greet(call: &HostCall, access: &Access, purpose: &Purpose) -> (Greeted,
         busy: None,
         clock: None,
         started_after_ns: None,
-        environment: document(&guest.described.environment_json),
-        findings: document(&guest.described.findings_json),
+        environment: Value::Null,
+        findings: Value::Null,
     };
-    match guest.reserve(purpose).await {
-        Ok(()) => {
-            answer.clock = guest.clock();
-            (greeted(None, Some(answer)), Some(guest))
-        }
+    match looked_at(&mut guest, purpose, &mut answer).await {
+        Ok(()) => (greeted(None, Some(answer)), Some(guest)),
         Err(CoordinatorError::Busy { busy, .. }) => {
             answer.busy = Some(busy);
             (greeted(None, Some(answer)), None)
         }
-        Err(error) => (greeted(Some(error.to_string()), Some(answer)), None),
+        Err(error) => {
+            guest.release().await;
+            (greeted(Some(error.to_string()), Some(answer)), None)
+        }
     }
+}
+
+/// Reserves a host and looks at it, in this order: a look is felt by what is measured there.
+async fn looked_at(guest: &mut Guest, purpose: &Purpose, answer: &mut Answer) -> Result<(), CoordinatorError> {
+    guest.reserve(purpose).await?;
+    answer.clock = guest.clock();
+    let described = guest.describe().await?;
+    let document = |json: &str| serde_json::from_str(json).unwrap_or(Value::Null);
+    answer.environment = document(&described.environment_json);
+    answer.findings = document(&described.findings_json);
+    Ok(())
 }
 
 /// A host that takes part, by its number in the roll.
