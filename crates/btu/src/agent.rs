@@ -4,17 +4,16 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use btu_control::agent::{AgentError, Entrance, PolicyError, ServiceSettings, Trust, serve};
+use btu_network::AGENT_PORT as PORT;
 
 use crate::cli::Agent;
 use crate::exit::Refusal;
-
-/// The port of agents.
-const PORT: u16 = 7417;
+use crate::hosts;
 
 /// Serves until it is told to end.
 pub(crate) fn run(agent: &Agent) -> anyhow::Result<()> {
     let settings = ServiceSettings {
-        name: agent.name.clone().unwrap_or_else(host_name),
+        name: agent.name.clone().or_else(hosts::own_name).unwrap_or_else(|| "host".to_owned()),
         executable: std::env::current_exe()?,
         policy: agent.policy.clone(),
         entrance: entrance(agent)?,
@@ -56,11 +55,6 @@ fn address(text: &str) -> Result<SocketAddr, Refusal> {
     })
 }
 
-fn host_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    if name.trim().is_empty() { "host".to_owned() } else { name.trim().to_owned() }
-}
-
 /// The code goes to standard output, and nowhere else: a log is read by others.
 fn ready(place: &str, code: Option<&str>) {
     eprintln!("agent: listening on {place}");
@@ -77,8 +71,8 @@ fn ready(place: &str, code: Option<&str>) {
 fn refusal(error: AgentError) -> anyhow::Error {
     match error {
         AgentError::Policy(PolicyError::Wrong(_)) => Refusal::Usage(error.to_string()).into(),
+        AgentError::Trust(error) => error.into(),
         AgentError::Policy(_)
-        | AgentError::Trust(_)
         | AgentError::Open { .. }
         | AgentError::Listen { .. }
         | AgentError::Stdio(_)

@@ -5,5 +5,6 @@ mod check;
 mod named;
 mod rated;
 
+pub(crate) use access::own_name;
 pub(crate) use check::{SUITE, run, stored};
 pub(crate) use rated::{Gathered, gather, machines};

@@ -97,7 +97,7 @@ fn next(role: Role, name: &str, file: &Path) -> String {
              ssh {name} btu agent --identity btu.pem"
         ),
         Role::Controller => {
-            format!("Next:\n  btu hosts --hosts FILE --identity {file}     are the hosts there, and what can they do?")
+            format!("Next:\n  btu hosts check FILE --identity {file}     are the hosts there, and what can they do?")
         }
     }
 }

@@ -57,7 +57,8 @@ fn from_nothing_to_a_revoked_key() {
     let shown = home.says("keys show alpha.agent.pem");
     assert!(shown.contains("name           alpha") && shown.contains("btu authority "), "{shown}");
     assert!(!shown.contains("PRIVATE"), "{shown}");
-    home.says("keys issue desk --role controller --out desk.pem");
+    let said = home.says("keys issue desk --role controller --out desk.pem");
+    assert!(said.contains("btu hosts check FILE --identity desk.pem "), "{said}");
     let listed = home.says("keys list");
     assert!(listed.contains("alpha  agent") && listed.contains("valid, 30 days left"), "{listed}");
     assert!(home.says("keys revoke alpha").contains("scp "));

@@ -26,9 +26,8 @@ pub(super) fn access(reaching: &Reaching) -> anyhow::Result<Access> {
 }
 
 fn keys(reaching: &Reaching) -> anyhow::Result<Keys> {
-    let refused = |error: btu_control::trust::TrustError| Refusal::Usage(error.to_string());
-    let identity = reaching.identity.as_deref().map(Identity::load).transpose().map_err(refused)?;
-    let revocations = reaching.revoked.as_deref().map(Revocations::load).transpose().map_err(refused)?;
+    let identity = reaching.identity.as_deref().map(Identity::load).transpose()?;
+    let revocations = reaching.revoked.as_deref().map(Revocations::load).transpose()?;
     let mut pairings = BTreeMap::new();
     for (host, code) in &reaching.pair {
         let pairing = Pairing::from_code(code).map_err(|error| Refusal::Usage(format!("--pair {host}=…: {error}")))?;
@@ -40,6 +39,11 @@ fn keys(reaching: &Reaching) -> anyhow::Result<Keys> {
 /// Who asks, as others may read it who find a host busy.
 fn controller() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
-    let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
-    format!("{}@{}", user.as_deref().unwrap_or("somebody"), host.as_deref().unwrap_or("somewhere"))
+    format!("{}@{}", user.as_deref().unwrap_or("somebody"), own_name().as_deref().unwrap_or("somewhere"))
+}
+
+/// What this machine calls itself, where it has a name.
+pub(crate) fn own_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Some(name.trim()).filter(|name| !name.is_empty()).map(str::to_owned)
 }
