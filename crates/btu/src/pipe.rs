@@ -1,6 +1,7 @@
 //! `btu pipe`: from the command line to plans, their runs, and what came of them.
 
 mod compare;
+mod elsewhere;
 mod ends;
 mod ground;
 mod hint;
@@ -75,7 +76,8 @@ fn measure(
     let mut store = preflight::store(common)?;
     let scratch = scratch(pipe, &store);
     let screen = Screen::new(pipe.quiet);
-    let ground = interruption.instead_of(Ground::prepare(asked, interruption, &screen.steps))?;
+    let reaching = (&pipe.beside.reaching, resumed.as_ref().map(|resumed| resumed.run));
+    let ground = interruption.instead_of(Ground::prepare(asked, reaching, interruption, &screen.steps))?;
     let place = Place { ground: &ground, signals, interruption, screen: &screen };
     let mut runs = Vec::new();
     let mut resumed = resumed;
@@ -124,6 +126,7 @@ fn perform(
     scratch: &Path,
 ) -> anyhow::Result<()> {
     let plans = job.plans();
+    place.ground.begin(journal.run(), plans, journal)?;
     let mut loads = Loads::new(place, scratch, job.seed());
     loads.prepare(plans)?;
     match job {
@@ -135,11 +138,13 @@ fn perform(
             journal.save(0, &facts(&set.series[series], point), &record)
         })?,
     }
-    loads.note(journal)
+    loads.note(journal)?;
+    place.ground.end(journal)
 }
 
 fn advise(run: RunId, job: &Job, error: &anyhow::Error) {
-    let why = if error.is::<CoordinatorError>() { "was stopped" } else { "ended early" };
+    let is_stopped = matches!(error.downcast_ref(), Some(CoordinatorError::Interrupted(_)));
+    let why = if is_stopped { "was stopped" } else { "ended early" };
     eprintln!("Run {run} {why}; what it finished is kept: btu show {run}");
     if !matches!(job, Job::Hint(_)) {
         eprintln!("Finish it with: btu pipe --resume {run}");

@@ -89,7 +89,7 @@ fn prepare(
         .into());
     }
     bar.phase(Phase::Reserve);
-    let gathered = hosts::gather(&machines, plan, &rate.real.reaching, resumed);
+    let gathered = hosts::gather(&machines, plan, &rate.real, resumed);
     bar.clear();
     let Gathered { party, warnings } = gathered?;
     // The hosts' own policies say where their scratch directories are.

@@ -5,6 +5,7 @@ use btu_report::RunHead;
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::Network;
+use btu_suite::pipe::{Place, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
 use btu_suite::verdict::{Context, HostClocks, Verdict, judge};
@@ -115,10 +116,22 @@ fn context(row: &RunRow, plan: Plan) -> Context {
 
 /// The real hosts of a run, a line for each.
 fn hosts(row: &RunRow) -> Vec<String> {
+    if let Some(remote) = far_host(&row.plan) {
+        return vec![format!("the far end is on {remote}")];
+    }
     match serde_json::from_value::<Network>(row.plan["network"].clone()) {
         Ok(Network::Machines(machines)) => machines.hosts.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),
     }
+}
+
+/// The other machine of a pipe: of a signature, of the first of several, or of HINT's.
+fn far_host(plan: &serde_json::Value) -> Option<Remote> {
+    let places = ["/place", "/series/0/place", "/pipe/place"].into_iter().filter_map(|path| plan.pointer(path));
+    places.filter_map(|place| serde_json::from_value(place.clone()).ok()).find_map(|place| match place {
+        Place::Machines(remote) => Some(remote),
+        _ => None,
+    })
 }
 
 /// Where real hosts' clocks stood in the last session.

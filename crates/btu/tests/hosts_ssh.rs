@@ -187,6 +187,16 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     assert_eq!((&host["name"], &host["measured"]), (&"alpha".into(), &servers.hosts.control("alpha").into()));
     servers.assert_nothing_left();
 
+    // A pipe from here to one of them, at the address that ssh goes to.
+    let program = servers.hosts.path("ssh");
+    let there = ["pipe", "--ssh", "alpha", "--ssh-program", &program, "--ssh-binary", &binary];
+    let quick = ["--precision", "quick", "--sizes", "64,1KiB", "--quiet"];
+    let result = Hosts::json(servers.hosts.desk(&[&there[..], &quick].concat()));
+    assert_eq!(result["run"]["state"], "complete");
+    let place = &result["run"]["plan"]["place"];
+    assert_eq!((&place["reached"]["by"], &place["measured"]), (&"ssh".into(), &servers.hosts.control("alpha").into()));
+    servers.assert_nothing_left();
+
     // The controller is killed: its ssh clients end, and so do the agents.
     let mut child = servers.hosts.begin(servers.rate(&["--ssh-binary", &binary]), 1);
     let controller = servers.hosts.controller();

@@ -25,7 +25,7 @@ use btu_testbed::house::{Testbed, TestbedRequest};
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt};
 pub use ftp::{ExternalFtp, FtpAddressError};
-pub use hosts::{Access, HostCall, Keys, Party, Program, Survey, roll_call};
+pub use hosts::{Access, Counterpart, HostCall, Keys, Party, Program, Stop, Survey, roll_call};
 
 use crate::environment;
 use alarm::Alarm;

@@ -45,7 +45,8 @@ impl RunHead {
             self.machine
         );
         let run = format!("run {}, {}", self.id, self.started);
-        let quiet = [about, run].into_iter().flat_map(|text| wrap(&text, options.columns(), 2));
+        let lines = std::iter::once(about).chain(self.hosts.iter().cloned()).chain([run]);
+        let quiet = lines.flat_map(|text| wrap(&text, options.columns(), 2));
         std::iter::once(title).chain(quiet.map(|line| Paint(options.colour).quiet(&line))).collect()
     }
 }

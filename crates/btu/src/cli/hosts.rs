@@ -65,6 +65,9 @@ pub(crate) struct RatedHosts {
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
+    /// For how long a host that was lost is called again before the run ends
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
+    pub(crate) patience: Span,
 }
 
 /// How hosts are reached.
@@ -85,9 +88,6 @@ pub(crate) struct Reaching {
     /// The program that is copied to hosts reached by ssh [default: this one]
     #[arg(long, value_name = "FILE")]
     pub(crate) ssh_binary: Option<PathBuf>,
-    /// For how long a host that was lost is called again before the run ends
-    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
-    pub(crate) patience: Span,
 }
 
 /// `HOST=CODE`. The code is looked at when it is used, so that no error shows it.

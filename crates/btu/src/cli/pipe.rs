@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use btu_network::SshDestination;
 use btu_suite::cell::Load;
 use btu_suite::pipe::{Kind, Pattern, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
-use super::quantity;
+use super::{Reaching, quantity};
 use crate::files;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -17,6 +18,8 @@ Examples:
   btu pipe --local --transport unix-stream,pipe,shared-memory
   btu pipe --network '10 Mb/s'                         on an emulated Ethernet
   btu pipe --network satellite --from ship --to server on a network file's network
+  btu pipe --to beta=192.0.2.11@198.51.100.11 --identity me.pem    to a host with an agent
+  btu pipe --ssh me@beta                               to a host where nothing is installed
   btu pipe --pattern streaming --json > stream.json
   btu pipe --network '10 Mb/s' --svg graphs.svg --with netpipe96
   btu pipe --layers                                    what TLS, HTTP/2 and QUIC cost, above plain TCP and UDP
@@ -77,8 +80,9 @@ pub(crate) struct Pipe {
     /// The station of a network file that sends first [default: its first]
     #[arg(long, value_name = "STATION")]
     pub(crate) from: Option<String>,
-    /// The other one [default: its last]
-    #[arg(long, value_name = "STATION")]
+    /// The other one [default: its last]; without a network file, a host with an agent: NAME, or NAME=CONTROL@MEASURED with its
+    /// addresses
+    #[arg(long, value_name = "STATION|HOST")]
     pub(crate) to: Option<String>,
     /// Value to put in the place of a network file's, such as links.trunk.rate='2 Mb/s'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
@@ -110,6 +114,22 @@ pub(crate) struct Pipe {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) wanted: Wanted,
+    #[command(flatten)]
+    pub(crate) beside: Beside,
+}
+
+/// Another machine, where the far end shall be.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Another machine")]
+pub(crate) struct Beside {
+    /// Inventory in which --to finds its host
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "local", "from", "ssh", "resume"])]
+    pub(crate) hosts: Option<PathBuf>,
+    /// The far end by ssh; nothing needs to be installed there
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["network", "local", "from", "to", "resume"])]
+    pub(crate) ssh: Option<SshDestination>,
+    #[command(flatten)]
+    pub(crate) reaching: Reaching,
 }
 
 /// What else is measured than a signature.

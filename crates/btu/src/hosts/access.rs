@@ -6,12 +6,13 @@ use std::time::Duration;
 use anyhow::Context;
 use btu_control::coordinator::{Access, Keys, Program};
 use btu_control::trust::{Identity, Pairing, Revocations};
+use btu_units::Span;
 
 use crate::cli::Reaching;
 use crate::exit::Refusal;
 
-/// Reads everything that the options name.
-pub(super) fn access(reaching: &Reaching) -> anyhow::Result<Access> {
+/// Reads everything that the options name; a host that was lost is called again for so long.
+pub(super) fn access(reaching: &Reaching, patience: Span) -> anyhow::Result<Access> {
     let binary = match &reaching.ssh_binary {
         Some(binary) => binary.clone(),
         None => std::env::current_exe().context("finding this program's own file")?,
@@ -21,7 +22,7 @@ pub(super) fn access(reaching: &Reaching) -> anyhow::Result<Access> {
         ssh_program: reaching.ssh_program.clone(),
         binary: Program::at(binary),
         controller: controller(),
-        patience: Duration::from(reaching.patience),
+        patience: Duration::from(patience),
     })
 }
 

@@ -33,7 +33,7 @@ struct Document<'a> {
 pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
     let Hosts::Check(check) = hosts;
     let calls = calls(check)?;
-    let access = access(&check.reaching)?;
+    let access = access(&check.reaching, Span::ZERO)?;
     let mut store = preflight::store(common)?;
     let steps = Steps::new(check.quiet);
     steps.say(format!("greeting {} hosts", calls.len()));

@@ -64,10 +64,10 @@ pub(crate) struct Gathered {
 pub(crate) fn gather(
     machines: &Machines,
     plan: &mut Plan,
-    reaching: &Reaching,
+    options: &RatedHosts,
     resumed: Option<&str>,
 ) -> anyhow::Result<Gathered> {
-    let access = access(reaching)?;
+    let access = access(&options.reaching, options.patience)?;
     let mut party = Party::gather(machines, &access, resumed).map_err(refused)?;
     let survey = party.survey(plan).map_err(refused)?;
     let impaired = |plan: &Plan| plan.components.iter().filter(|one| !one.impairment().is_none()).count();
@@ -95,7 +95,7 @@ pub(crate) fn gather(
 }
 
 /// Nothing has begun yet.
-fn refused(error: CoordinatorError) -> anyhow::Error {
+pub(super) fn refused(error: CoordinatorError) -> anyhow::Error {
     match error {
         CoordinatorError::Interrupted(_) => error.into(),
         other => Refusal::Machine(other.to_string()).into(),

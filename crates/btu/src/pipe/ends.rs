@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,15 +10,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use btu_control::coordinator::CoordinatorError;
 use btu_suite::activity::{Order, Word};
 use btu_suite::pipe::End;
 use btu_testbed::house::Signals;
+
+use super::elsewhere::There;
 
 /// The longest word: a point with times of single exchanges is some kilobytes.
 const LONGEST_WORD_BYTES: u64 = 16 << 20;
 
 /// A look at the interruption is due so often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The word that starts a worker, and each of its turns.
+pub(super) const GO: &str = "go";
 
 /// Which worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +35,13 @@ pub(super) enum Who {
     Load,
     /// Who serves the load.
     Server,
+}
+
+impl Who {
+    /// Whether it is where the far end is.
+    pub(super) fn is_far(self) -> bool {
+        matches!(self, Self::End(_, End::Far) | Self::Server)
+    }
 }
 
 impl fmt::Display for Who {
@@ -48,6 +62,8 @@ pub(super) enum Said {
     Word(Word),
     /// Something that is none.
     Nonsense(String),
+    /// Nothing can be heard of it any more: its host is lost.
+    Lost(CoordinatorError),
     /// Nothing more.
     End,
 }
@@ -59,9 +75,23 @@ pub(super) struct Ends {
     words: Receiver<(Who, Said)>,
 }
 
-struct Worker {
-    child: Child,
-    orders: ChildStdin,
+/// Where a worker is.
+enum Worker {
+    Here {
+        child: Child,
+        orders: ChildStdin,
+    },
+    /// Its agent sees to it.
+    There(There),
+}
+
+impl Worker {
+    fn child(&mut self) -> Option<&mut Child> {
+        match self {
+            Self::Here { child, .. } => Some(child),
+            Self::There(_) => None,
+        }
+    }
 }
 
 impl Ends {
@@ -84,16 +114,33 @@ impl Ends {
         let (orders, words) = child.stdin.take().zip(child.stdout.take()).context("a worker's pipes are missing")?;
         let to = self.to.clone();
         thread::Builder::new().name("words".to_owned()).spawn(move || listen(who, words, &to))?;
-        let worker = Worker { child, orders };
-        self.workers.push((who, worker));
+        self.workers.push((who, Worker::Here { child, orders }));
         self.tell(who, &serde_json::to_string(order)?);
         Ok(())
     }
 
-    /// Tells a worker something; one that is gone is found out when it says nothing more.
+    /// Takes in a worker that waits on another machine; where it listens, if it does.
+    pub(super) fn adopt(&mut self, who: Who, worker: There) -> Option<SocketAddr> {
+        let endpoint = worker.endpoint;
+        self.workers.push((who, Worker::There(worker)));
+        endpoint
+    }
+
+    /// Tells a worker something; one that is gone is found out when it says nothing more. One on another machine can only be
+    /// told to start: it ends by itself, or with its reservation.
     pub(super) fn tell(&mut self, who: Who, line: &str) {
-        if let Some((_, worker)) = self.workers.iter_mut().find(|(which, _)| *which == who) {
-            writeln!(worker.orders, "{line}").and_then(|()| worker.orders.flush()).ok();
+        match self.workers.iter_mut().find(|(which, _)| *which == who) {
+            Some((_, Worker::Here { orders, .. })) => {
+                writeln!(orders, "{line}").and_then(|()| orders.flush()).ok();
+            }
+            Some((_, Worker::There(worker))) if line == GO => {
+                let to = self.to.clone();
+                let hear = move |word| to.send((who, said(word))).is_ok();
+                if let Err(error) = worker.counterpart.start(worker.step, hear) {
+                    self.to.send((who, Said::Lost(error))).ok();
+                }
+            }
+            Some((_, Worker::There(_))) | None => {}
         }
     }
 
@@ -121,12 +168,24 @@ impl Ends {
         self.words.try_recv().ok()
     }
 
+    /// What went wrong on another machine, if that is told within `patience`.
+    pub(super) fn trouble_elsewhere(&self, patience: Duration) -> Option<(Who, Said)> {
+        let until = Instant::now() + patience;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let (who, said) = self.words.recv_timeout(left).ok()?;
+            if who.is_far() && matches!(said, Said::Word(Word::Failed { .. }) | Said::Lost(_)) {
+                return Some((who, said));
+            }
+        }
+    }
+
     /// Who was killed or failed, and how, if somebody has within `patience`.
     pub(super) fn epitaph(&mut self, patience: Duration) -> Option<(Who, ExitStatus)> {
         let until = Instant::now() + patience;
         loop {
             let ended =
-                self.workers.iter_mut().filter_map(|(who, worker)| Some((*who, worker.child.try_wait().ok()??)));
+                self.workers.iter_mut().filter_map(|(who, worker)| Some((*who, worker.child()?.try_wait().ok()??)));
             // Who was killed comes before who only found that the other is gone.
             let worst = ended.filter(|(_, status)| !status.success()).max_by_key(|(_, status)| was_killed(*status));
             if worst.is_some_and(|(_, status)| was_killed(status)) || Instant::now() >= until {
@@ -138,8 +197,8 @@ impl Ends {
 
     /// Waits for all to exit, which they do when they are done.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
-        for (_, worker) in &mut self.workers {
-            worker.child.wait().context("waiting for a worker")?;
+        for child in self.workers.iter_mut().filter_map(|(_, worker)| worker.child()) {
+            child.wait().context("waiting for a worker")?;
         }
         Ok(())
     }
@@ -147,11 +206,20 @@ impl Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        for (_, worker) in &mut self.workers {
+        for child in self.workers.iter_mut().filter_map(|(_, worker)| worker.child()) {
             // One that is gone already has nothing left to be killed.
-            worker.child.kill().ok();
-            worker.child.wait().ok();
+            child.kill().ok();
+            child.wait().ok();
         }
+    }
+}
+
+/// What was heard of another machine.
+fn said(word: Result<Option<Word>, CoordinatorError>) -> Said {
+    match word {
+        Ok(Some(word)) => Said::Word(word),
+        Ok(None) => Said::End,
+        Err(error) => Said::Lost(error),
     }
 }
 

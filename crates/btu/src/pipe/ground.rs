@@ -1,18 +1,22 @@
-//! Where the ends work: here, or in the stations of a network that is raised for them.
+//! Where the ends work: here, in the stations of a network that is raised for them, or the far one on another machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
+use btu_store::{Level, Moment, RunId};
 use btu_suite::activity::{Meeting, PipeMeeting};
 use btu_suite::pipe::{End, PipePlan, Place};
 use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
 
+use super::elsewhere::Elsewhere;
 use super::interruption::Interruption;
 use super::job::Job;
+use super::journal::Journal;
 use super::plan::{Asked, Stations};
 use super::trouble::Fallen;
+use crate::cli::Reaching;
 use crate::progress::Steps;
 use crate::{preflight, rate};
 
@@ -22,11 +26,17 @@ pub(super) struct Ground<'a> {
     /// A private directory for the sockets of ends that meet here.
     meetings: PathBuf,
     raised: Option<(NetworkHouse, &'a Stations)>,
+    elsewhere: Option<Elsewhere>,
 }
 
 impl<'a> Ground<'a> {
-    /// Raises the network, if there is to be one.
-    pub(super) fn prepare(asked: &'a Asked, interruption: &Interruption, steps: &Steps) -> anyhow::Result<Self> {
+    /// Raises the network, if there is to be one, or reaches the other machine.
+    pub(super) fn prepare(
+        asked: &'a Asked,
+        (reaching, resumed): (&Reaching, Option<RunId>),
+        interruption: &Interruption,
+        steps: &Steps,
+    ) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
         let raised = match &asked.stations {
             Some(stations) => {
@@ -35,9 +45,39 @@ impl<'a> Ground<'a> {
             }
             None => None,
         };
+        let elsewhere = match &asked.remote {
+            Some(remote) => {
+                steps.say(format!("reaching {}", remote.name));
+                Some(Elsewhere::reach(remote, reaching, resumed, interruption)?)
+            }
+            None => None,
+        };
         let meetings = preflight::runtime_directory()?;
         make_private(&meetings).with_context(|| format!("making {}", meetings.display()))?;
-        Ok(Self { executable, meetings, raised })
+        Ok(Self { executable, meetings, raised, elsewhere })
+    }
+
+    /// The other machine, where `end` is there.
+    pub(super) fn elsewhere(&self, plan: &PipePlan, end: End) -> Option<&Elsewhere> {
+        self.elsewhere.as_ref().filter(|_| end == End::Far && matches!(plan.place, Place::Machines(_)))
+    }
+
+    /// Whether another machine takes part.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+
+    /// Makes ready for this run.
+    pub(super) fn begin(&self, run: RunId, plans: &[PipePlan], journal: &Journal<'_>) -> anyhow::Result<()> {
+        self.elsewhere.as_ref().map_or(Ok(()), |elsewhere| elsewhere.begin(run, plans, journal))
+    }
+
+    /// Notes what the other machine was like at the end of a run; the result is there already.
+    pub(super) fn end(&self, journal: &Journal<'_>) -> anyhow::Result<()> {
+        let looked = self.elsewhere.as_ref().map_or(Ok(()), |elsewhere| elsewhere.look(Moment::After, journal));
+        looked.or_else(|error| {
+            journal.note(Level::Warning, &format!("what the other machine was like afterwards is not known: {error}"))
+        })
     }
 
     /// The command that is a worker for this end.
@@ -65,8 +105,9 @@ impl<'a> Ground<'a> {
 
     /// The far end's address.
     pub(super) fn address_of_far(&self, plan: &PipePlan) -> IpAddr {
-        match &self.raised {
-            Some((_, stations)) if plan.place != Place::Here => stations.address_of_far(),
+        match (&self.raised, self.elsewhere(plan, End::Far)) {
+            (_, Some(elsewhere)) => elsewhere.address(),
+            (Some((_, stations)), _) if plan.place != Place::Here => stations.address_of_far(),
             _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
         }
     }

@@ -8,7 +8,7 @@ use btu_suite::hint::{HintPlan, HintPoint, HintRecord, HintRun, facts};
 use btu_suite::pipe::End;
 use btu_units::Span;
 
-use super::ends::{Ends, Said, Who};
+use super::ends::{Ends, GO, Said, Who};
 use super::journal::Journal;
 use super::load::Loads;
 use super::series::{Place, Series, patience};
@@ -70,8 +70,8 @@ fn integrate(
 /// Starts two processes; how many that is.
 fn pair(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> anyhow::Result<usize> {
     place.pair(ends, 0, &run.pipe, |end, meeting, token| order(run, plan, end, meeting, token))?;
-    ends.tell(Who::End(0, End::Far), "go");
-    ends.tell(Who::End(0, End::Near), "go");
+    ends.tell(Who::End(0, End::Far), GO);
+    ends.tell(Who::End(0, End::Near), GO);
     Ok(2)
 }
 
@@ -81,7 +81,7 @@ fn alone(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> 
     let activity = order(run, plan, End::Near, nowhere, Token::default());
     let near = Who::End(0, End::Near);
     place.start(ends, near, &run.pipe, &Order { seed: run.pipe.seed, deadline: Span::ZERO, activity })?;
-    ends.tell(near, "go");
+    ends.tell(near, GO);
     Ok(1)
 }
 

@@ -1,6 +1,6 @@
 //! A signal that asks this process to end, as the thread that measures hears of it.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use btu_control::coordinator::{CoordinatorError, Interrupt};
@@ -10,9 +10,12 @@ use nix::sys::signal::Signal;
 /// How long a signal that a terminal sends to everybody may take to be noticed here after it has ended a worker.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Whether somebody has asked, and what must be let go then.
+/// Whether somebody has asked, and what must be let go then; a clone is the same one.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Interruption(Arc<Shared>);
+
 #[derive(Debug, Default)]
-pub(super) struct Interruption {
+struct Shared {
     signal: OnceLock<Signal>,
     lifeline: Mutex<Option<Lifeline>>,
 }
@@ -20,8 +23,8 @@ pub(super) struct Interruption {
 impl Interruption {
     /// Somebody asks.
     pub(super) fn raise(&self, signal: Signal) {
-        self.signal.set(signal).ok();
-        if let Ok(lifeline) = self.lifeline.lock()
+        self.0.signal.set(signal).ok();
+        if let Ok(lifeline) = self.0.lifeline.lock()
             && let Some(lifeline) = lifeline.as_ref()
         {
             lifeline.cut();
@@ -30,17 +33,17 @@ impl Interruption {
 
     /// This goes down at once when somebody asks, or has asked.
     pub(super) fn ties(&self, lifeline: Lifeline) {
-        if self.signal.get().is_some() {
+        if self.0.signal.get().is_some() {
             lifeline.cut();
         }
-        if let Ok(mut place) = self.lifeline.lock() {
+        if let Ok(mut place) = self.0.lifeline.lock() {
             *place = Some(lifeline);
         }
     }
 
     /// The error that says so, if somebody has asked.
     pub(super) fn error(&self) -> Option<CoordinatorError> {
-        self.signal.get().map(|signal| {
+        self.0.signal.get().map(|signal| {
             CoordinatorError::Interrupted(match signal {
                 Signal::SIGINT => Interrupt::Keyboard,
                 _ => Interrupt::Terminate,

@@ -6,6 +6,7 @@ use btu_control::environment;
 use btu_store::{Level, Moment, NewCell, NewRun, RunId, RunLock, State, Store};
 use btu_suite::pipe::Facts;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::job::Job;
 use crate::rate;
@@ -57,6 +58,16 @@ impl<'a> Journal<'a> {
 
     fn environment(&self, moment: Moment) -> anyhow::Result<()> {
         Ok(self.store.save_environment(&self.lock, moment, &serde_json::to_value(environment::collect())?)?)
+    }
+
+    /// Stores what another machine is like.
+    pub(super) fn host(&self, moment: Moment, environment: &Value) -> anyhow::Result<()> {
+        Ok(self.store.save_environment(&self.lock, moment, environment)?)
+    }
+
+    /// The run.
+    pub(super) fn run(&self) -> RunId {
+        self.lock.run()
     }
 
     /// Stores what was measured, in a block in which nothing of the same component, size and load is yet; when this

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,12 +15,12 @@ use btu_load::{DiskSource, FETCH_ROOM, scratch_check};
 use btu_store::Level;
 use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Word, Work};
 use btu_suite::cell::Load;
-use btu_suite::pipe::PipePlan;
+use btu_suite::pipe::{End, PipePlan};
 use btu_suite::record::{Host, Outcome};
 use btu_units::{Bytes, Span};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
-use super::ends::{Ends, Said, Who};
+use super::ends::{Ends, GO, Said, Who};
 use super::journal::Journal;
 use super::series::Place;
 use super::trouble::Trouble;
@@ -45,6 +46,8 @@ pub(super) struct Loads<'a> {
     seed: u64,
     source: Option<Kept>,
     running: Option<(Load, Ends)>,
+    /// The transfer's server on another machine, where it goes on between two stretches, and its password.
+    server: Option<(SocketAddr, String)>,
     /// What each has done: work and time.
     done: BTreeMap<Load, (u64, Span, String)>,
 }
@@ -58,7 +61,15 @@ struct Kept {
 impl<'a> Loads<'a> {
     /// None at work yet; their files will be in `scratch`.
     pub(super) fn new(place: &'a Place<'a>, scratch: &Path, seed: u64) -> Self {
-        Self { place, scratch: scratch.to_owned(), seed, source: None, running: None, done: BTreeMap::new() }
+        Self {
+            place,
+            scratch: scratch.to_owned(),
+            seed,
+            source: None,
+            running: None,
+            server: None,
+            done: BTreeMap::new(),
+        }
     }
 
     /// Makes ready for what these plans need.
@@ -94,8 +105,7 @@ impl<'a> Loads<'a> {
         Ok(())
     }
 
-    fn begin(&self, load: Load, plan: &PipePlan, ends: &mut Ends) -> anyhow::Result<()> {
-        let order = |activity| Order { seed: self.seed, deadline: LONG, activity };
+    fn begin(&mut self, load: Load, plan: &PipePlan, ends: &mut Ends) -> anyhow::Result<()> {
         let activity = match load {
             Load::Idle => return Ok(()),
             Load::Cpu => Activity::Cpu(Cpu { rounds: Rounds::For(LONG) }),
@@ -106,19 +116,35 @@ impl<'a> Loads<'a> {
                 work: Work::For(LONG),
             }),
             Load::Transfer => {
-                let password = format!("{:08x}{:08x}", preflight::random()?, preflight::random()?);
-                let address = self.place.ground.address_of_far(plan);
-                let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
-                let server = self.place.start(ends, Who::Server, plan, &order(serve))?;
-                let server = server.context("the load's server did not say where it listens")?;
-                ends.tell(Who::Server, "go");
+                let (server, password) = match self.server.clone() {
+                    Some(kept) => kept,
+                    None => self.serve(plan, ends)?,
+                };
                 let (user, directory) = ("btu".to_owned(), self.scratch.clone());
                 Activity::FtpFetch(FtpFetch { server, user, password, file: None, directory, work: Work::For(LONG) })
             }
         };
-        self.place.start(ends, Who::Load, plan, &order(activity))?;
-        ends.tell(Who::Load, "go");
+        self.place.start(ends, Who::Load, plan, &self.order(activity))?;
+        ends.tell(Who::Load, GO);
         Ok(())
+    }
+
+    /// Starts the transfer's server: where it listens, and its password.
+    fn serve(&mut self, plan: &PipePlan, ends: &mut Ends) -> anyhow::Result<(SocketAddr, String)> {
+        let password = format!("{:08x}{:08x}", preflight::random()?, preflight::random()?);
+        let address = self.place.ground.address_of_far(plan);
+        let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
+        let server = self.place.start(ends, Who::Server, plan, &self.order(serve))?;
+        let server = server.context("the load's server did not say where it listens")?;
+        ends.tell(Who::Server, GO);
+        if self.place.ground.elsewhere(plan, End::Far).is_some() {
+            self.server = Some((server, password.clone()));
+        }
+        Ok((server, password))
+    }
+
+    fn order(&self, activity: Activity) -> Order {
+        Order { seed: self.seed, deadline: LONG, activity }
     }
 
     /// An error if the load has ended of itself: then what was measured was not under it.

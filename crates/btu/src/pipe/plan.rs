@@ -4,14 +4,15 @@ use btu_network::{Drawing, Reader};
 use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Network, Path};
 use btu_suite::pipe::{
-    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Purpose, SetPlan, Sizes, SocketOptions,
+    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Purpose, Remote, SetPlan, Sizes,
+    SocketOptions,
 };
 use btu_units::{BitRate, Bytes, Span};
 
 use super::job::Job;
 use crate::cli::{EngineName, Pipe, PrecisionName};
 use crate::exit::Refusal;
-use crate::{files, preflight};
+use crate::{files, hosts, preflight};
 
 /// Larger than any processor's cache (`NetPIPE` 5 has 200 MB).
 const COLD_POOL: Bytes = Bytes::new(200_000_000);
@@ -34,8 +35,10 @@ pub(super) struct Asked {
     pub(super) network: String,
     /// The profile's name in the list of runs.
     pub(super) profile: &'static str,
-    /// The stations, unless everything happens here.
+    /// The stations, where the ends are put in some.
     pub(super) stations: Option<Stations>,
+    /// The other machine, where the far end is on one.
+    pub(super) remote: Option<Remote>,
 }
 
 /// The stations that the ends are put in.
@@ -57,8 +60,17 @@ pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
     let jobs = jobs(pipe, seed, &place)?;
     refuse_files(pipe, &jobs)?;
     let stations = stations.filter(|_| jobs.iter().flat_map(Job::plans).any(|plan| plan.place != Place::Here));
-    let network = if stations.is_some() { network } else { "local".to_owned() };
-    Ok(Asked { jobs, network, profile: profile(pipe), stations })
+    let remote = remote_of(&jobs);
+    let network = if stations.is_some() || remote.is_some() { network } else { "local".to_owned() };
+    Ok(Asked { jobs, network, profile: profile(pipe), stations, remote })
+}
+
+/// The other machine that these plans have in common.
+pub(super) fn remote_of(jobs: &[Job]) -> Option<Remote> {
+    jobs.iter().flat_map(Job::plans).find_map(|plan| match &plan.place {
+        Place::Machines(remote) => Some(remote.clone()),
+        _ => None,
+    })
 }
 
 fn profile(pipe: &Pipe) -> &'static str {
@@ -152,6 +164,10 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
 const BESIDE: Bytes = Bytes::new(16);
 
 fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place) -> anyhow::Result<PipePlan> {
+    if kind.is_local() && matches!(place, Place::Machines(_)) {
+        let problem = format!("{} moves bytes inside one machine: leave --to or the transport out", kind.label());
+        return Err(Refusal::Usage(problem).into());
+    }
     let place = if kind.is_local() { Place::Here } else { place.clone() };
     let sizes = match pipe.perturbation {
         _ if pipe.aim.hint => Sizes::one(BESIDE),
@@ -223,6 +239,9 @@ fn place(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
         return Ok((Place::Here, "local".to_owned(), None));
     }
     if pipe.network == "veth" {
+        if let Some(remote) = hosts::remote(&pipe.beside, pipe.to.as_deref())? {
+            return between_machines(pipe, remote);
+        }
         let stations = Stations::pair(None)?;
         return Ok((Place::Stations { network: Network::Veth }, "veth".to_owned(), Some(stations)));
     }
@@ -232,6 +251,15 @@ fn place(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
         return Ok((Place::Stations { network: Network::Path(path) }, rate.to_string(), Some(stations)));
     }
     drawn(pipe)
+}
+
+fn between_machines(pipe: &Pipe, remote: Remote) -> anyhow::Result<(Place, String, Option<Stations>)> {
+    if let Some(from) = &pipe.from {
+        let problem = format!("this machine sends first: give --from {from} with a --network FILE, or run btu there");
+        return Err(Refusal::Usage(problem).into());
+    }
+    let name = remote.name.clone();
+    Ok((Place::Machines(remote), name, None))
 }
 
 fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
@@ -266,7 +294,7 @@ impl Stations {
     /// The stations between which a stored plan was measured; `None` where it was here.
     pub(super) fn of(place: &Place) -> anyhow::Result<Option<Self>> {
         match place {
-            Place::Here => Ok(None),
+            Place::Here | Place::Machines(_) => Ok(None),
             Place::Stations { network: Network::Veth } => Self::pair(None).map(Some),
             Place::Stations { network: Network::Path(path) } => Self::pair(Some(path.rate)).map(Some),
             Place::Drawing { text, from, to, .. } => {
@@ -274,7 +302,10 @@ impl Stations {
                 btu_testbed::house::check(&drawing)?;
                 Ok(Some(Self { drawing, bare: false, near: from.clone(), far: to.clone() }))
             }
-            _ => Err(Refusal::Usage("a run between machines cannot be resumed: begin a new one".to_owned()).into()),
+            Place::Stations { network: Network::Machines(_) } => {
+                Err(Refusal::Usage("a pipe is measured between two machines, not three: begin a new run".to_owned())
+                    .into())
+            }
         }
     }
 

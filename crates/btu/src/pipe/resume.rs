@@ -6,7 +6,7 @@ use btu_suite::hint;
 use btu_suite::pipe::{self, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, points_of};
 
 use super::job::Job;
-use super::plan::{Asked, Stations};
+use super::plan::{Asked, Stations, remote_of};
 use crate::exit::Refusal;
 
 /// A run that is to be finished.
@@ -30,7 +30,9 @@ pub(super) fn resumed(store: &Store, name: &str) -> anyhow::Result<(Asked, Resum
     let network = row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
     // A profile is kept by its name, and the names are this program's own.
     let profile = ["quick", "standard", "full"].into_iter().find(|name| *name == row.summary.profile);
-    let asked = Asked { jobs: vec![job], network, profile: profile.unwrap_or("standard"), stations };
+    let jobs = vec![job];
+    let remote = remote_of(&jobs);
+    let asked = Asked { jobs, network, profile: profile.unwrap_or("standard"), stations, remote };
     Ok((asked, Resumed { run, known }))
 }
 

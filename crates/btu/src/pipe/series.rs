@@ -13,7 +13,7 @@ use btu_suite::record::Outcome;
 use btu_testbed::house::Signals;
 use btu_units::Span;
 
-use super::ends::{Ends, Said, Who};
+use super::ends::{Ends, GO, Said, Who};
 use super::ground::Ground;
 use super::interruption::Interruption;
 use super::journal::Journal;
@@ -69,11 +69,10 @@ impl Place<'_> {
         plan: &PipePlan,
         order: &Order,
     ) -> anyhow::Result<Option<SocketAddr>> {
-        let end = match who {
-            Who::End(_, end) => end,
-            Who::Load => End::Near,
-            Who::Server => End::Far,
-        };
+        let end = if who.is_far() { End::Far } else { End::Near };
+        if let Some(elsewhere) = self.ground.elsewhere(plan, end) {
+            return Ok(ends.adopt(who, elsewhere.prepare(order)?));
+        }
         ends.start(who, self.ground.worker(plan, end), order, self.signals)?;
         match ends.next(PREPARE_LIMIT, || self.trouble())? {
             (said_by, Said::Word(Word::Ready { endpoint })) if said_by == who => Ok(endpoint),
@@ -142,7 +141,7 @@ impl<'a> Series<'a> {
             self.place.pair(ends, number, &plan, |end, meeting, token| {
                 Activity::Pipe(Box::new(PipeEnd { end, meeting, token, plan: plan.clone(), turns: true }))
             })?;
-            ends.tell(Who::End(number, End::Far), "go");
+            ends.tell(Who::End(number, End::Far), GO);
         }
         Ok(turns)
     }
@@ -157,7 +156,7 @@ impl<'a> Series<'a> {
     ) -> anyhow::Result<()> {
         while let Some(number) = turns.next() {
             loads.turn_to(self.plans[number].load, &self.plans[number])?;
-            ends.tell(Who::End(number, End::Near), "go");
+            ends.tell(Who::End(number, End::Near), GO);
             match self.turn(ends, number)? {
                 Some(point) => {
                     loads.still_at_work()?;

@@ -26,14 +26,16 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    pub(super) fn of(who: Who, said: Said) -> Self {
+    /// The error that a worker's words are; what was lost on another machine says itself what it was.
+    pub(super) fn of(who: Who, said: Said) -> anyhow::Error {
         let what = match said {
+            Said::Lost(error) => return error.into(),
             Said::Word(Word::Failed { message }) => format!(": {message}"),
             Said::Word(word) => format!(" said a word that was not due: {word:?}"),
             Said::Nonsense(why) => format!(" said something unknown: {why}"),
             Said::End => " ended".to_owned(),
         };
-        Self { who, what }
+        Self { who, what }.into()
     }
 }
 
@@ -50,29 +52,59 @@ pub(super) struct Killed {
 #[error("{0} while it was measured on")]
 pub(super) struct Fallen(pub(super) HouseEvent);
 
+/// The part of it on another machine was ended there.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(super) struct EndedThere(Trouble);
+
 impl Place<'_> {
     /// The reason behind `error`.
     pub(super) fn explain(&self, ends: &mut Ends, error: anyhow::Error) -> anyhow::Error {
-        if error.downcast_ref::<Trouble>().is_none() {
-            return error;
+        match error.downcast::<Trouble>() {
+            Ok(trouble) if self.ground.is_elsewhere() => told_there(ends, trouble),
+            Ok(trouble) => self.told_here(ends, trouble),
+            Err(error) => error,
         }
+    }
+
+    fn told_here(&self, ends: &mut Ends, trouble: Trouble) -> anyhow::Error {
         match ends.epitaph(EPITAPH_LIMIT) {
             Some((who, how)) if was_killed(how) => {
                 std::thread::sleep(FALL_LIMIT);
                 self.ground.fallen().map_or_else(|| Killed { who, how }.into(), Into::into)
             }
-            _ => error,
+            _ => trouble.into(),
         }
     }
+}
+
+/// Of a worker that was killed here, that; else what the other machine says, which is why this end failed.
+fn told_there(ends: &mut Ends, trouble: Trouble) -> anyhow::Error {
+    if let Some((who, how)) = ends.epitaph(Duration::ZERO).filter(|(_, how)| was_killed(*how)) {
+        return Killed { who, how }.into();
+    }
+    if trouble.who.is_far() {
+        return EndedThere(trouble).into();
+    }
+    let Some((who, said)) = ends.trouble_elsewhere(EPITAPH_LIMIT) else { return trouble.into() };
+    // What was lost is an error of its own.
+    Trouble::of(who, said).downcast().map_or_else(|lost| lost, |told| EndedThere(told).into())
+}
+
+/// Whether somebody stopped it, or the other machine was lost or ended its part.
+fn was_cut_off(error: &anyhow::Error) -> bool {
+    if error.is::<EndedThere>() {
+        return true;
+    }
+    let ours = error.downcast_ref::<CoordinatorError>();
+    ours.is_some_and(|error| error.is_lost() || matches!(error, CoordinatorError::Interrupted(_)))
 }
 
 /// How a run that ended like this is marked.
 pub(super) fn state(outcome: &anyhow::Result<()>) -> State {
     match outcome {
         Ok(()) => State::Complete,
-        Err(error) if error.is::<CoordinatorError>() || error.is::<Killed>() || error.is::<Fallen>() => {
-            State::Interrupted
-        }
+        Err(error) if error.is::<Killed>() || error.is::<Fallen>() || was_cut_off(error) => State::Interrupted,
         Err(_) => State::Failed,
     }
 }

@@ -31,10 +31,11 @@ impl Cell {
         self.workers.insert(step, worker);
     }
 
-    /// Starts all; `whole` says that the machine's CPU time is to be accounted for, too.
+    /// Starts all that are not started yet; `whole` says that the machine's CPU time is to be accounted for, too.
     pub(super) async fn start(&mut self, whole: bool) {
-        self.machine = whole.then(machine_cpu).and_then(Result::ok);
-        self.started = true;
+        if !std::mem::replace(&mut self.started, true) {
+            self.machine = whole.then(machine_cpu).and_then(Result::ok);
+        }
         for worker in self.workers.values_mut() {
             worker.start().await;
         }

@@ -116,8 +116,11 @@ impl Worker {
         Self { orders, rein: Rein(rein), heard, attendant, deadline, endpoint }
     }
 
-    /// Says `go`. A worker that is already gone is found out when its account is fetched.
+    /// Says `go`, once. A worker that is already gone is found out when its account is fetched.
     pub(super) async fn start(&mut self) {
+        if self.attendant.is_none() {
+            return;
+        }
         let due = Instant::now() + Duration::from(self.deadline);
         if let Err(error) = tell(&mut self.orders, "go").await {
             eprintln!("agent: starting a worker: {error}");

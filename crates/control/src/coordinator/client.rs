@@ -1,5 +1,7 @@
 //! The coordinator's end of an agent's connection.
 
+mod follow;
+
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -241,10 +243,7 @@ impl AgentLink {
         let who = self.who.clone();
         match reply {
             Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) if is_lost(&status) => {
-                Err(CoordinatorError::Lost { who, operation, message: words(&status) })
-            }
-            Ok(Err(status)) => Err(CoordinatorError::Agent { who, operation, message: words(&status) }),
+            Ok(Err(status)) => Err(refusal(who, operation, &status)),
             Err(_) => {
                 let message = format!("no answer within {} s", limit.as_secs());
                 Err(CoordinatorError::Lost { who, operation, message })
@@ -257,6 +256,16 @@ impl AgentLink {
 fn is_lost(status: &Status) -> bool {
     let is_broken = std::error::Error::source(status).is_some();
     is_broken || matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown | Code::NotFound)
+}
+
+/// The error that a status is.
+fn refusal(who: String, operation: &'static str, status: &Status) -> CoordinatorError {
+    let message = words(status);
+    if is_lost(status) {
+        CoordinatorError::Lost { who, operation, message }
+    } else {
+        CoordinatorError::Agent { who, operation, message }
+    }
 }
 
 /// What a status says, with the reasons behind it.

@@ -197,7 +197,7 @@ pub enum CoordinatorError {
 
 impl CoordinatorError {
     /// Whether something was lost that may be found again.
-    pub(super) fn is_lost(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
 

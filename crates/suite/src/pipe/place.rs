@@ -1,8 +1,11 @@
 //! Where the two ends are.
 
+use std::fmt;
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::network::Network;
+use crate::network::{Network, Reached};
 
 /// Where the two ends are and what lies between them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,9 +33,20 @@ pub enum Place {
     Machines(Remote),
 }
 
-/// Another machine.
+/// Another machine, where the far end is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remote {
-    /// Its agent's address as the user gave it.
-    pub agent: String,
+    /// What the user calls it.
+    pub name: String,
+    /// The way to its agent. Nothing of it is measured.
+    pub reached: Reached,
+    /// Its address on the measured network, where the far end listens.
+    pub measured: IpAddr,
+}
+
+/// The host with both its addresses, as reports have it.
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, measured at {}, controlled by {}", self.name, self.measured, self.reached)
+    }
 }

@@ -5,10 +5,12 @@
 //! guest    one host: its agent, its reservation, its clock (clock), kept by a task of its own
 //! party    all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
 //! notes    a run on them: what they were like before and after
+//! counterpart  one host beside this machine, for what is measured between the two
 //! roll     every host of an inventory greeted at once, for `btu hosts check`
 //! ```
 
 mod clock;
+mod counterpart;
 mod guest;
 mod notes;
 mod party;
@@ -25,6 +27,7 @@ use std::time::Duration;
 
 use btu_suite::network::Reached;
 
+pub use counterpart::{Counterpart, Stop};
 pub use party::Party;
 pub use program::Program;
 pub use roll::roll_call;

@@ -1,0 +1,49 @@
+//! One host beside this machine, for what is measured between the two.
+
+use btu_control::coordinator::{Counterpart, HostCall, Stop};
+use btu_suite::pipe::Remote;
+use btu_units::Span;
+
+use super::access::access;
+use super::named;
+use super::rated::refused;
+use crate::cli::{Beside, Reaching};
+use crate::exit::Refusal;
+
+/// The host that the options name: `to` is one of an inventory's, or one with its addresses; nothing where they name none.
+pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option<Remote>> {
+    let usage = |problem: String| anyhow::Error::from(Refusal::Usage(problem));
+    let host = match (&beside.hosts, &beside.ssh, to) {
+        (Some(file), _, Some(name)) => {
+            let inventory = named::inventory(file)?;
+            let found = inventory.hosts.iter().find(|host| host.name == name).cloned();
+            found.ok_or_else(|| {
+                let known: Vec<&str> = inventory.hosts.iter().map(|host| host.name.as_str()).collect();
+                usage(format!("--to {name}: {} has no host `{name}`; there are {}", file.display(), known.join(", ")))
+            })?
+        }
+        (Some(file), _, None) => {
+            return Err(usage(format!("which host of {}? name it with --to", file.display())));
+        }
+        (None, Some(destination), _) => named::by_ssh(destination),
+        (None, None, Some(text)) => {
+            text.parse().map_err(|error| usage(format!("--to {text}: {error}; a station needs its --network FILE")))?
+        }
+        (None, None, None) => return Ok(None),
+    };
+    named::check_pairings(std::slice::from_ref(&host), &beside.reaching)?;
+    let HostCall { name, reached } = named::call(&host, &beside.reaching);
+    Ok(Some(Remote { name, reached, measured: named::measured(&host, &beside.reaching)? }))
+}
+
+/// Reaches and reserves that host. A run that is taken up again gets it at once, whoever had it for that run before.
+pub(crate) fn reach(
+    remote: &Remote,
+    reaching: &Reaching,
+    resumed: Option<&str>,
+    stop: Stop,
+) -> anyhow::Result<Counterpart> {
+    let call = HostCall { name: remote.name.clone(), reached: remote.reached.clone() };
+    // One that is lost is not called again: the run is resumed instead.
+    Counterpart::reach(&call, &access(reaching, Span::ZERO)?, resumed, stop).map_err(refused)
+}
