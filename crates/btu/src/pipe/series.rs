@@ -141,7 +141,6 @@ impl<'a> Series<'a> {
             self.place.pair(ends, number, &plan, |end, meeting, token| {
                 Activity::Pipe(Box::new(PipeEnd { end, meeting, token, plan: plan.clone(), turns: true }))
             })?;
-            ends.tell(Who::End(number, End::Far), GO);
         }
         Ok(turns)
     }
@@ -154,8 +153,13 @@ impl<'a> Series<'a> {
         loads: &mut Loads<'_>,
         save: &mut dyn FnMut(usize, &Point) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        let mut is_begun = vec![false; self.plans.len()];
         while let Some(number) = turns.next() {
             loads.turn_to(self.plans[number].load, &self.plans[number])?;
+            // The time that two ends may take to find each other begins now, not while others have their turns.
+            if !std::mem::replace(&mut is_begun[number], true) {
+                ends.tell(Who::End(number, End::Far), GO);
+            }
             ends.tell(Who::End(number, End::Near), GO);
             match self.turn(ends, number)? {
                 Some(point) => {
