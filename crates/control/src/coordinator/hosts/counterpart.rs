@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use btu_suite::activity::{Order, Word};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use super::super::client::AgentLink;
 use super::super::error::CoordinatorError;
 use super::guest::{Guest, Purpose};
-use super::{Access, HostCall};
+use super::{Access, HostCall, notes};
 
 /// The one cell of a reservation.
 const CELL: u64 = 1;
@@ -88,13 +88,7 @@ impl Counterpart {
         self.wait(async {
             let mut guest = self.guest.lock().await;
             let reply = guest.describe().await?;
-            let mut document: Value =
-                serde_json::from_str(&reply.environment_json).map_err(CoordinatorError::Document)?;
-            if let Some(fields) = document.as_object_mut() {
-                fields.insert("name".to_owned(), json!(self.name));
-                fields.insert("clock".to_owned(), guest.clock().map_or(Value::Null, |clock| json!(clock)));
-            }
-            Ok(document)
+            notes::document(&reply, &self.name, guest.clock().as_ref())
         })
     }
 

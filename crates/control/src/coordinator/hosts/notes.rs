@@ -72,13 +72,10 @@ impl Notes<'_> {
         let clocks = stage.clocks();
         let mut looks = Looks::new();
         for (station, host, reply) in described {
-            let mut document: Value =
-                serde_json::from_str(&reply.environment_json).map_err(CoordinatorError::Document)?;
+            let mut document = document(&reply, &host, clocks.get(&station))?;
             let environment = serde_json::from_value(document.clone()).map_err(CoordinatorError::Document)?;
             if let Some(fields) = document.as_object_mut() {
                 fields.insert("station".to_owned(), json!(station));
-                fields.insert("name".to_owned(), json!(host));
-                fields.insert("clock".to_owned(), clock(clocks.get(&station)));
             }
             self.store.save_environment(self.lock, moment, &document)?;
             looks.insert(station, (host, environment));
@@ -101,6 +98,16 @@ impl Notes<'_> {
     }
 }
 
-fn clock(clock: Option<&HostClock>) -> Value {
-    clock.map_or(Value::Null, |clock| json!(clock))
+/// What a host says of itself, with its name and where its clocks stand.
+pub(super) fn document(
+    reply: &DescribeReply,
+    host: &str,
+    clock: Option<&HostClock>,
+) -> Result<Value, CoordinatorError> {
+    let mut document: Value = serde_json::from_str(&reply.environment_json).map_err(CoordinatorError::Document)?;
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("name".to_owned(), json!(host));
+        fields.insert("clock".to_owned(), json!(clock));
+    }
+    Ok(document)
 }
