@@ -14,6 +14,8 @@
 mod cell;
 mod desk;
 pub mod door;
+#[cfg(test)]
+pub(crate) mod drill;
 mod host;
 mod impair;
 mod policy;

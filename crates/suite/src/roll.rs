@@ -51,9 +51,10 @@ pub struct Answer {
     pub clock: Option<HostClock>,
     /// When its worker of the empty cell started, in ns after the first of all.
     pub started_after_ns: Option<u64>,
-    /// Its processor, kernel and network, as they are stored with a run.
+    /// Its processor, kernel and network, as they are stored with a run; null where it could not be reserved, since looking at
+    /// a host would disturb whoever has it.
     pub environment: Value,
-    /// What `btu doctor --json` prints there.
+    /// What `btu doctor --json` prints there; null likewise.
     pub findings: Value,
 }
 

@@ -1,5 +1,7 @@
 //! Peers that are not what they should be: each is an error that names the host and says what to do.
 
+mod bad_days;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;

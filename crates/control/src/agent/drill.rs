@@ -1,0 +1,101 @@
+//! Agents on loopback for the tests of those who call them: real doors, certificates and reservations, and calls that break
+//! when they are told to.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use tokio::task::JoinHandle;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::http::{Request, Response};
+use tower::Service;
+
+use super::door::{self, Door, DoorLimits};
+use super::host::{Host, Way};
+use super::offer;
+use crate::trust::{Identity, server_config};
+
+/// An agent that has no policy and makes no workers; it ends when it is dropped.
+pub(crate) struct Drill {
+    pub(crate) address: SocketAddr,
+    pub(crate) calls: Calls,
+    serving: JoinHandle<()>,
+}
+
+impl Drill {
+    pub(crate) fn begin(identity: &Identity) -> Self {
+        let host = Host::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
+        let config = server_config(identity, None).unwrap();
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let door = Door::open(listen, config, DoorLimits::default(), Box::new(|_| ())).unwrap();
+        let (address, calls) = (door.address(), Calls::default());
+        let watch = calls.clone();
+        let layer = tower::layer::layer_fn(move |inner| Watched { inner, calls: watch.clone() });
+        let router = door::server().layer(layer).add_service(offer(&host, Way::Network));
+        let serving = tokio::spawn(async move { router.serve_with_incoming(door).await.unwrap() });
+        Self { address, calls, serving }
+    }
+}
+
+impl Drop for Drill {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// What an agent was asked, by the names of the calls.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Calls(Arc<Mutex<(Vec<String>, Option<&'static str>)>>);
+
+impl Calls {
+    /// All so far, in order.
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.0.lock().unwrap().0.clone()
+    }
+
+    /// Breaks the next call of this name off.
+    pub(crate) fn break_next(&self, name: &'static str) {
+        self.0.lock().unwrap().1 = Some(name);
+    }
+
+    fn comes(&self, name: &str) -> Result<(), Status> {
+        let (seen, broken) = &mut *self.0.lock().unwrap();
+        seen.push(name.to_owned());
+        match broken.take_if(|broken| *broken == name) {
+            Some(_) => Err(Status::unavailable("the way was cut")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Watched<S> {
+    inner: S,
+    calls: Calls,
+}
+
+impl<S> Service<Request<Body>> for Watched<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let name = request.uri().path().rsplit('/').next().unwrap_or_default();
+        match self.calls.comes(name) {
+            Ok(()) => Box::pin(self.inner.call(request)),
+            Err(status) => Box::pin(std::future::ready(Ok(status.into_http()))),
+        }
+    }
+}

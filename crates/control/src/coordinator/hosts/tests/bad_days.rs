@@ -1,0 +1,70 @@
+//! Several hosts, and what comes between them and us.
+
+use std::sync::atomic::AtomicU64;
+
+use btu_suite::network::{Machine, Machines, Station};
+
+use super::*;
+use crate::agent::drill::Drill;
+use crate::coordinator::stage::Stage;
+
+fn purpose() -> Purpose {
+    let left_ms = Arc::new(AtomicU64::new(1_000));
+    Purpose { run: "r1".to_owned(), controller: "a test".to_owned(), left_ms }
+}
+
+fn call_to(name: &str, agent: &Drill) -> HostCall {
+    HostCall { name: name.to_owned(), reached: Reached::Tls { address: agent.address.to_string() } }
+}
+
+async fn reserved(call: &HostCall, access: &Access) -> Guest {
+    let mut guest = Guest::call(call, access).await.unwrap();
+    guest.reserve(&purpose()).await.unwrap();
+    guest
+}
+
+#[tokio::test]
+async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
+    let mut house = House::new();
+    let access = house.access();
+    let (mut agents, mut hosts, mut guests) = (Vec::new(), Vec::new(), Vec::new());
+    for (station, name) in Station::ALL.into_iter().zip(["alpha", "beta", "gamma"]) {
+        let agent = Drill::begin(&house.identity(name, Role::Agent));
+        let call = call_to(name, &agent);
+        let guest = reserved(&call, &access).await;
+        if name == "alpha" {
+            // As if its lease had ended.
+            guest.link.clone().release(Duration::from_secs(5)).await.unwrap();
+        }
+        agents.push(agent);
+        hosts.push(Machine { station, name: call.name, reached: call.reached, measured: [127, 0, 0, 1].into() });
+        guests.push((station, guest));
+    }
+    let mut stage = Stage::on_hosts(Machines { hosts }, guests, purpose(), Duration::from_secs(5));
+    agents[2].calls.break_next("Impair");
+    let mut found = Vec::new();
+    let error = stage.find(&mut found).await.unwrap_err();
+    assert!(error.is_lost() && error.to_string().contains("gamma"), "{error}");
+    stage.find(&mut found).await.unwrap();
+    assert_eq!(found.iter().map(|found| found.host.as_str()).collect::<Vec<_>>(), ["alpha"]);
+}
+
+/// A look raises namespaces and tries netem, which would disturb what somebody else measures.
+#[tokio::test]
+async fn a_host_is_looked_at_only_when_it_is_ours() {
+    let mut house = House::new();
+    let (free, busy) = (house.identity("alpha", Role::Agent), house.identity("beta", Role::Agent));
+    let (free, busy) = (Drill::begin(&free), Drill::begin(&busy));
+    let calls = [call_to("alpha", &free), call_to("beta", &busy)];
+    let access = Arc::new(house.access());
+    let _somebody = reserved(&calls[1], &access).await;
+    let roll = tokio::task::spawn_blocking(move || roll_call(&calls, &access)).await.unwrap().unwrap();
+    let answers: Vec<_> = roll.hosts.into_iter().map(|host| host.answer.unwrap()).collect();
+    let [alpha, beta] = answers.as_slice() else { panic!("{answers:?}") };
+    assert!(alpha.environment.is_object() && alpha.findings.is_array());
+    assert!(beta.busy.as_ref().is_some_and(|busy| busy.contains("run r1")) && beta.environment.is_null());
+    let seen = free.calls.seen();
+    let at = |name: &str| seen.iter().position(|call| call == name);
+    assert!(at("Describe").is_some() && at("Reserve") < at("Describe"), "{seen:?}");
+    assert!(!busy.calls.seen().contains(&"Describe".to_owned()), "{:?}", busy.calls.seen());
+}
