@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::Range;
 
 use thiserror::Error;
 
@@ -70,6 +71,14 @@ pub struct ReadError {
 }
 
 impl ReadError {
+    /// One thing that is wrong with `text`, which may be another kind of file than a network's: shown in the same way. `span`
+    /// is in octets.
+    pub fn at(source: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
+        let place = Lines::of(text).in_file(span.start, span.end);
+        let problem = Problem { place, path: String::new(), message: message.into() };
+        Self { source_name: source.to_owned(), problems: vec![problem] }
+    }
+
     /// What the file was called.
     pub fn source_name(&self) -> &str {
         &self.source_name

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use btu_network::ReadError;
 use btu_suite::activity::Activity;
 use serde::Deserialize;
 use thiserror::Error;
@@ -23,8 +24,8 @@ pub enum PolicyError {
         source: std::io::Error,
     },
     /// Something in it is wrong.
-    #[error("{0}")]
-    Wrong(String),
+    #[error(transparent)]
+    Wrong(#[from] ReadError),
 }
 
 #[derive(Deserialize)]
@@ -67,7 +68,8 @@ struct Text<'a>(&'a str);
 pub(super) fn parse(source: &str, text: &str) -> Result<Policy, PolicyError> {
     let file = toml::from_str::<File>(text)
         .map_err(|error| Wrong { at: error.span().unwrap_or(0..0), message: error.message().to_owned() });
-    file.and_then(|file| Text(text).policy(file)).map_err(|wrong| PolicyError::Wrong(Text(text).show(source, &wrong)))
+    let policy = file.and_then(|file| Text(text).policy(file));
+    policy.map_err(|wrong| ReadError::at(source, text, wrong.at, wrong.message.trim_end()).into())
 }
 
 impl Text<'_> {
@@ -118,22 +120,6 @@ impl Text<'_> {
     /// Number of the line of an octet, from 1.
     fn line(&self, at: usize) -> usize {
         self.0.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
-    }
-
-    fn show(&self, source: &str, wrong: &Wrong) -> String {
-        let number = self.line(wrong.at.start);
-        let begin = self.0.get(..wrong.at.start).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
-        let line = self.0.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-        let signs = |range: Range<usize>| self.0.get(range).map_or(0, |part| part.chars().count());
-        let before = signs(begin..wrong.at.start);
-        let length = signs(wrong.at.start..wrong.at.end.min(begin + line.len())).max(1);
-        format!(
-            "{source}:{number}:{}: {}\n{number:>5} | {line}\n      | {:before$}{}",
-            before + 1,
-            wrong.message.trim_end(),
-            "",
-            "^".repeat(length)
-        )
     }
 }
 

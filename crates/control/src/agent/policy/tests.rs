@@ -137,6 +137,13 @@ fn what_is_wrong_in_a_file_is_shown_in_its_line() {
     }
 }
 
+#[test]
+fn of_a_long_line_the_place_is_shown() {
+    let text = format!("controllers = [{}7]", "\"somebody\", ".repeat(10_000));
+    let error = read::parse("btu.toml", &text).unwrap_err().to_string();
+    assert!(error.starts_with("btu.toml:1:120016: ") && error.ends_with('^') && error.len() < 500, "{error}");
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "[a-z_= \\[\\]\"0-9./é\n]{0,120}") {
