@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Code, Response, Status};
 
-use super::error::CoordinatorError;
+use super::error::{CoordinatorError, with_reasons};
 use crate::protocol::agent_client::AgentClient;
 use crate::protocol::{
     AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FurnishRequest, HelloReply,
@@ -270,16 +270,7 @@ fn refusal(who: String, operation: &'static str, status: &Status) -> Coordinator
 
 /// What a status says, with the reasons behind it.
 fn words(status: &Status) -> String {
-    let mut words = status.message().to_owned();
-    let mut source = std::error::Error::source(status);
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !words.contains(&more) {
-            words = format!("{words}: {more}");
-        }
-        source = error.source();
-    }
-    words
+    with_reasons(status.message().to_owned(), status)
 }
 
 fn version(status: &Status) -> String {

@@ -207,6 +207,19 @@ impl CoordinatorError {
     }
 }
 
+/// `text` with the reasons behind `error` that it does not tell yet.
+pub(super) fn with_reasons(mut text: String, error: &dyn std::error::Error) -> String {
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = error.source();
+    }
+    text
+}
+
 /// Who asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt {

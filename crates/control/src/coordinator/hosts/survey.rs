@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use btu_suite::activity::{Activity, Order, Request, Respond, Transport};
+use btu_suite::books;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::{Impairment, Station};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan};
@@ -64,9 +65,9 @@ async fn reach(stage: &mut Stage, station: Station, setting: &Setting) -> Result
     let script = asking(station, setting);
     let played = timeout(REACH_LIMIT, stage.play(&script)).await;
     let message = match played {
-        Ok(Ok(scene)) => match scene.reports.into_iter().find_map(|placed| placed.result.err()) {
+        Ok(Ok(scene)) => match books::balance(None, &script, &scene.reports, &scene.wire).faults.into_iter().next() {
             None => return Ok(()),
-            Some(failure) => format!("{failure:?}"),
+            Some(fault) => fault,
         },
         Ok(Err(CoordinatorError::Prepare { message, .. })) => message,
         Ok(Err(error)) => return Err(error),

@@ -16,7 +16,7 @@ use tokio_rustls::client::TlsStream;
 use tonic::transport::{Channel, Endpoint, Uri};
 
 use super::super::client::AgentLink;
-use super::super::error::CoordinatorError;
+use super::super::error::{CoordinatorError, with_reasons};
 use super::ssh::{self, SshCall};
 use super::{Access, HostCall};
 use crate::protocol::HelloReply;
@@ -127,7 +127,9 @@ impl Way {
     fn unanswered(&self, host: &str, error: &tonic::transport::Error) -> CoordinatorError {
         match trust::explain(host, error) {
             Some(message) if matches!(self, Self::Tls { .. }) => CoordinatorError::NotTrusted { message },
-            _ => CoordinatorError::OutOfReach { host: host.to_owned(), message: chain(error) },
+            _ => {
+                CoordinatorError::OutOfReach { host: host.to_owned(), message: with_reasons(error.to_string(), error) }
+            }
         }
     }
 }
@@ -181,15 +183,4 @@ where
         .keep_alive_while_idle(true)
         .connect_with_connector(connect)
         .await
-}
-
-/// An error with its reasons.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
-        text = format!("{text}: {error}");
-        next = error.source();
-    }
-    text
 }
