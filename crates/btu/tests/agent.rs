@@ -33,7 +33,8 @@ impl Running {
     fn with(policy: Option<&str>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut command = btu(&["agent", "--unix"]);
-        command.arg(directory.path().join("socket")).stdout(Stdio::null()).stderr(Stdio::null());
+        let log = std::fs::File::create(directory.path().join("log")).unwrap();
+        command.arg(directory.path().join("socket")).stdout(Stdio::null()).stderr(log);
         if let Some(policy) = policy {
             let file = directory.path().join("policy.toml");
             std::fs::write(&file, policy).unwrap();
@@ -46,6 +47,10 @@ impl Running {
 
     fn socket(&self) -> PathBuf {
         self.directory.path().join("socket")
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap()
     }
 
     fn process(&self) -> PathBuf {
@@ -127,6 +132,7 @@ fn a_lost_controller_s_work_ends_in_time_and_what_was_finished_is_kept() {
         let reply = reserve(&mut client, "r12", "carol", Vec::new()).await;
         let (session, reserved) = (reply.session, Instant::now());
         assert_eq!((session.len(), reply.lease_ms, reply.resumed), (16, 5000, false));
+        assert!(agent.log().contains("agent: reserved for run r12 of carol\n"), "{}", agent.log());
 
         let busy = reserve(&mut client, "r3", "dave", Vec::new()).await;
         assert!(busy.session.is_empty());
@@ -170,6 +176,8 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
         assert_eq!(refused.code(), Code::PermissionDenied);
         assert!(refused.message().contains("`limits.duration` in line 4"), "{}", refused.message());
         assert_eq!(agent.workers(), 0);
+        let log = agent.log();
+        assert!(log.contains("agent: refused a controller: cpu for up to 65 s is longer than 2 s: "), "{log}");
         let hello = |protocol| HelloRequest { protocol, btu_version: "0.0.9".to_owned() };
         let reply = client.hello(hello(PROTOCOL)).await.unwrap().into_inner();
         assert!(reply.features.contains(&"policy".to_owned()) && reply.activities.contains(&"cpu".to_owned()));

@@ -7,7 +7,7 @@
 //! desk      what is in hand for one session: cells, kept accounts, impairments
 //! cell      the workers of one cell; worker: one process
 //! impair    kernel netem on incoming packets; presence: which agents live here
-//! policy    what controllers may make the host do
+//! policy    what controllers may make the host do; journal: what is written of it
 //! serve     the way in, signals, the end; door: TLS over TCP; stdio: one connection, as ssh gives it
 //! ```
 
@@ -18,6 +18,7 @@ pub mod door;
 pub(crate) mod drill;
 mod host;
 mod impair;
+mod journal;
 mod policy;
 mod presence;
 mod serve;

@@ -9,7 +9,6 @@ use std::time::Duration;
 use btu_load::DiskSource;
 use btu_suite::activity::{Activity, Order};
 use btu_suite::network::Impairment;
-use btu_suite::rank::host_digest;
 use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
@@ -18,6 +17,7 @@ use tonic::{Request, Status};
 use super::cell::Cell;
 use super::desk::Desk;
 use super::impair::Impaired;
+use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
 use crate::protocol::{HelloReply, PROTOCOL};
@@ -90,6 +90,7 @@ pub(super) struct Host {
     state: Mutex<State>,
     /// Tells the timer that the next lease ends at another time.
     leases: Notify,
+    journal: Journal,
 }
 
 struct State {
@@ -118,10 +119,6 @@ impl State {
 /// An error of ours, named by the operation.
 pub(super) fn internal<E: std::fmt::Display>(operation: &'static str) -> impl Fn(E) -> Status {
     move |error| Status::internal(format!("{operation}: {error}"))
-}
-
-fn forbidden(forbidden: &Forbidden) -> Status {
-    Status::permission_denied(forbidden.to_string())
 }
 
 fn rules(policy: Option<&Policy>) -> Rules {
@@ -154,6 +151,7 @@ impl Host {
             instance: octets::random()?,
             state: Mutex::new(State { policy, sessions, desks: BTreeMap::new(), timer: false }),
             leases: Notify::new(),
+            journal: Journal::default(),
         }))
     }
 
@@ -174,7 +172,9 @@ impl Host {
         let state = self.state();
         match (&state.policy, caller) {
             (_, Caller::Nobody) => Err(Status::unauthenticated("this connection shows no certificate")),
-            (Some(policy), Caller::Named(name)) => policy.check_controller(name).map_err(|error| forbidden(&error)),
+            (Some(policy), Caller::Named(name)) => {
+                policy.check_controller(name).map_err(|error| self.forbidden(caller, &error))
+            }
             _ => Ok(()),
         }
     }
@@ -184,7 +184,7 @@ impl Host {
         let state = self.state();
         let Some(policy) = &state.policy else { return Ok(order) };
         let source = state.desks.get(&place).and_then(|desk| desk.source.as_ref()).map(DiskSource::path);
-        policy.admit(order, caller.is_local(), source.as_deref()).map_err(|error| forbidden(&error))
+        policy.admit(order, caller.is_local(), source.as_deref()).map_err(|error| self.forbidden(caller, &error))
     }
 
     /// Where a source file of so many bytes is made; `wanted` counts only for this machine's own user.
@@ -192,8 +192,14 @@ impl Host {
         let state = self.state();
         let Some(policy) = &state.policy else { return Ok(wanted.into()) };
         // As much again for the copy.
-        policy.check_room("disk", Bytes::new(file_bytes.saturating_mul(2))).map_err(|error| forbidden(&error))?;
+        let room = policy.check_room("disk", Bytes::new(file_bytes.saturating_mul(2)));
+        room.map_err(|error| self.forbidden(caller, &error))?;
         Ok(if caller.is_local() { wanted.into() } else { policy.scratch_directory().to_owned() })
+    }
+
+    fn forbidden(&self, caller: &Caller, forbidden: &Forbidden) -> Status {
+        self.journal.refused(caller.name(), forbidden);
+        Status::permission_denied(forbidden.to_string())
     }
 
     pub(super) fn executable(&self) -> &Path {
@@ -220,7 +226,6 @@ impl Host {
         let all = || Activity::KINDS.iter().map(|&kind| kind.to_owned()).collect();
         let features =
             [("kept-accounts", true), ("follow", true), ("policy", state.policy.is_some()), ("netem", self.netem)];
-        let identity = std::fs::read_to_string("/etc/machine-id").ok();
         HelloReply {
             protocol: PROTOCOL,
             name: self.name.clone(),
@@ -230,7 +235,6 @@ impl Host {
             activities: state.policy.as_ref().map_or_else(all, |policy| policy.activities().to_vec()),
             features: features.iter().filter(|(_, has)| *has).map(|(name, _)| (*name).to_owned()).collect(),
             lease_ms: state.sessions.rules.lease.nanoseconds() / 1_000_000,
-            host_digest: identity.map(|identity| host_digest(&identity)).unwrap_or_default(),
         }
     }
 
@@ -242,6 +246,7 @@ impl Host {
             state.carry_out(due);
             if let Answer::Reserved { session, .. } = answer {
                 state.desks.entry(Some(session)).or_default();
+                self.journal.reserved(asked);
             }
             answer
         };

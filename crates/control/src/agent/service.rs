@@ -81,13 +81,7 @@ impl Agent for Service {
                 kept_cells: self.host.with_desk(Some(session), |desk| desk.kept()).unwrap_or_default(),
                 ..ReserveReply::default()
             },
-            Answer::Busy(busy) => ReserveReply {
-                busy: busy.to_string(),
-                busy_for_ms: busy.left.nanoseconds() / 1_000_000,
-                busy_run: busy.run,
-                busy_by: busy.controller,
-                ..ReserveReply::default()
-            },
+            Answer::Busy(busy) => ReserveReply { busy: busy.to_string(), ..ReserveReply::default() },
         }))
     }
 

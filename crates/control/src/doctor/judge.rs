@@ -251,14 +251,13 @@ fn busy_poll(facts: &Facts) -> Finding {
 /// Hardware only: veth pairs and bridges have what their kernel gives them.
 fn offloads(facts: &Facts) -> Finding {
     const TOPIC: &str = "offloads";
-    const WANTED: [&str; 3] = ["tx-checksum-ip-generic", "tx-tcp-segmentation", "rx-gro"];
+    const WANTED: [&str; 2] = ["tx-tcp-segmentation", "rx-gro"];
     let hardware = facts.environment.network.interfaces.iter();
     let hardware = hardware.filter(|(name, interface)| interface.kind.is_none() && name.as_str() != "lo");
     let lacking: Vec<String> = hardware
         .clone()
         .filter_map(|(name, interface)| {
-            let lacks: Vec<_> =
-                WANTED[1..].iter().filter(|wanted| !interface.features.contains(**wanted)).copied().collect();
+            let lacks: Vec<_> = WANTED.into_iter().filter(|wanted| !interface.features.contains(*wanted)).collect();
             (!lacks.is_empty()).then(|| format!("{name} without {}", lacks.join(", ")))
         })
         .collect();

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
 use super::issue::now_unix_s;
 use super::tls::Pin;
-use super::{Card, Role, TrustError, card, files};
+use super::{Card, TrustError, card, files};
 
 const EXPECTED: &str = "an identity made by `btu keys issue`";
 
@@ -101,11 +101,6 @@ impl Identity {
     /// The holder's name.
     pub fn name(&self) -> &str {
         &self.card.name
-    }
-
-    /// What the holder is.
-    pub fn role(&self) -> Role {
-        self.card.role
     }
 
     /// The authority's name: the same for all identities that can talk to each other.
