@@ -28,8 +28,9 @@ Examples:
   btu pipe --transport tcp,tls,quic --pairs 4          four connections at once
   btu pipe --resume latest                             the sizes that a stopped run still lacks
 
-Transports: tcp, udp, tls, quic, http2, unix-stream, unix-seqpacket, pipe, shared-memory. Sizes are NetPIPE's sequence
-between two sizes, a list such as 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
+Transports: tcp, udp, tls, quic, http2, unix-stream, unix-seqpacket, pipe, shared-memory, and mpi where btu was built with
+it. Sizes are NetPIPE's sequence between two sizes, a list such as 1,64,4KiB, or 1996 for the sizes of that year's
+Ethernet curves.";
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

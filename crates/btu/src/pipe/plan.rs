@@ -94,7 +94,7 @@ pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
 }
 
 /// The stack where none is given: from what carries bytes to what applications speak.
-const STACK: [Kind; 6] = [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic];
+const STACK: [Kind; 7] = [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic, Kind::Mpi];
 
 fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     let plan = |kind| plan(pipe, kind, seed, place);

@@ -13,10 +13,17 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2);
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Begins a long run on this network, does something bad to it after two sizes, and sees it end in order.
-fn drill(laboratory: &Laboratory, network: &str, bad: impl FnOnce(i32), code: Option<i32>, word: &str) {
+pub(crate) fn drill(
+    laboratory: &Laboratory,
+    [transport, network]: [&str; 2],
+    bad: impl FnOnce(i32),
+    code: Option<i32>,
+    word: &str,
+) {
     let count = || laboratory.json(&["runs"]).as_array().map_or(0, Vec::len);
     let (runs, deadline) = (count(), Instant::now() + Duration::from_secs(30));
     let long = ["pipe", "--precision", "full", "--sizes", "1..64KiB", "--quiet", "--network", network];
+    let long = [&long[..], &["--transport", transport]].concat();
     let child = laboratory.command(&long).spawn().expect("btu starts");
     while count() == runs || laboratory.stored_cells() < 2 {
         assert!(Instant::now() < deadline, "no two sizes after 30 s");
@@ -40,23 +47,29 @@ fn drill(laboratory: &Laboratory, network: &str, bad: impl FnOnce(i32), code: Op
     assert!(sizes(&laboratory.json(&["show"])).len() >= 2, "finished sizes are kept");
 }
 
+/// The worker of this end.
+pub(crate) fn worker(laboratory: &Laboratory, end: &str) -> i32 {
+    let parent = format!("PPid:\t{}\n", laboratory.process(&format!(" {end} -- ")));
+    let is_child = |process: i32| {
+        std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.contains(&parent))
+    };
+    let found = laboratory.processes().into_iter().find(|(process, _)| is_child(*process));
+    found.expect("the station's command is a worker").0
+}
+
+/// What is said when one was killed.
+pub(crate) const KILLED: &str = "end was killed (signal: 9 (SIGKILL))";
+
 #[test]
 fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     let Some(laboratory) = Laboratory::open() else { return };
-    let worker = |end: &str| {
-        let parent = format!("PPid:\t{}\n", laboratory.process(&format!(" {end} -- ")));
-        let is_child = |process: i32| {
-            std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.contains(&parent))
-        };
-        let found = laboratory.processes().into_iter().find(|(process, _)| is_child(*process));
-        found.expect("the station's command is a worker").0
-    };
-    let killed = "end was killed (signal: 9 (SIGKILL))";
+    let kill = |end: &str| send(worker(&laboratory, end), Signal::SIGKILL);
     let part = |part: &str| send(laboratory.process(part), Signal::SIGKILL);
-    drill(&laboratory, "veth", |_| send(worker("near"), Signal::SIGKILL), Some(1), killed);
-    drill(&laboratory, "veth", |_| send(worker("far"), Signal::SIGKILL), Some(1), killed);
-    drill(&laboratory, "10 Mb/s", |_| part("internal wire"), Some(1), "wire was killed by SIGKILL");
-    drill(&laboratory, "10 Mb/s", |_| part("internal init"), Some(1), "while it was measured on");
-    drill(&laboratory, "veth", |coordinator| send(coordinator, Signal::SIGINT), Some(130), "was stopped");
-    drill(&laboratory, "veth", |coordinator| send(coordinator, Signal::SIGKILL), None, "");
+    let (veth, ethernet) = (["tcp", "veth"], ["tcp", "10 Mb/s"]);
+    drill(&laboratory, veth, |_| kill("near"), Some(1), KILLED);
+    drill(&laboratory, veth, |_| kill("far"), Some(1), KILLED);
+    drill(&laboratory, ethernet, |_| part("internal wire"), Some(1), "wire was killed by SIGKILL");
+    drill(&laboratory, ethernet, |_| part("internal init"), Some(1), "while it was measured on");
+    drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGINT), Some(130), "was stopped");
+    drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
 }

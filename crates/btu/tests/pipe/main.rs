@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod drills;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod sets;
 mod truth;
 
@@ -63,9 +65,10 @@ fn transports_of_one_machine_need_no_laboratory() {
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_starts() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let table: [(&[&str], &str); 9] = [
+    let table: [(&[&str], &str); 10] = [
         (&["--layers", "--transport", "tcp"], "--layers needs two transports or more"),
         (&["--layers", "--cold"], "leave one out"),
+        (&["--transport", "mpi", "--send-buffer", "1MB"], "MPI"),
         (&["--load", "idle"], "there are cpu, disk, transfer"),
         (&["--resume", "latest", "--sizes", "1"], "cannot be used with"),
         (&["--transport", "http2", "--pattern", "streaming"], "HTTP/2 does not know any pattern but ping-pong"),

@@ -16,6 +16,10 @@ const LARGEST_PACKET: Bytes = Bytes::new(200_000);
 /// Most pairs together: as many threads at each end.
 const MOST_PAIRS: u32 = 64;
 
+/// What to do where MPI is wanted and not there.
+pub(super) const WITHOUT_MPI: &str = "this btu was built without MPI; with an MPI library's compiler wrapper installed (Debian: \
+                           libmpich-dev), `cargo build --release --features mpi` builds one with it";
+
 /// The largest message that a transport moves at once, where there is such a limit.
 pub fn largest(kind: Kind) -> Bytes {
     match kind {
@@ -30,8 +34,12 @@ pub fn largest(kind: Kind) -> Bytes {
 /// # Errors
 /// Says what it does not know.
 pub fn check(plan: &PipePlan) -> Result<(), TrafficError> {
-    if plan.kind == Kind::Mpi {
-        return Err(refuse("this program was built without MPI".to_owned()));
+    if plan.kind == Kind::Mpi && cfg!(not(feature = "mpi")) {
+        return Err(refuse(WITHOUT_MPI.to_owned()));
+    }
+    #[cfg(feature = "mpi")]
+    if let (Kind::Mpi, Some(why)) = (plan.kind, super::mpi::refusal()) {
+        return Err(refuse(why));
     }
     match unknown(plan).into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(refuse(format!("{} does not know {what}", plan.kind.label()))),
@@ -43,12 +51,12 @@ fn unknown(plan: &PipePlan) -> [(bool, &'static str); 11] {
     let (kind, options) = (plan.kind, &plan.socket);
     let is_ring = matches!(kind, Kind::Pipe | Kind::SharedMemory);
     let is_over_tcp = matches!(kind, Kind::Tcp | Kind::Tls | Kind::Http2);
-    let has_packets = matches!(kind, Kind::Udp | Kind::Quic);
+    let has_none = matches!(kind, Kind::Udp | Kind::Quic | Kind::Mpi);
     let engine = options.engine == Engine::IoUring;
     [
         (options.no_delay.is_some() && !is_over_tcp, "Nagle's algorithm (TCP has it)"),
-        (options.send_buffer.is_some() && has_packets, "a send buffer of its own"),
-        (options.receive_buffer.is_some() && (is_ring || has_packets), "a receive buffer of its own"),
+        (options.send_buffer.is_some() && has_none, "a send buffer of its own"),
+        (options.receive_buffer.is_some() && (is_ring || has_none), "a receive buffer of its own"),
         (options.zero_copy && kind != Kind::Tcp, "sending without a copy (TCP does)"),
         (
             options.zero_copy && plan.pattern == Pattern::Bidirectional,

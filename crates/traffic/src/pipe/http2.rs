@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinHandle;
 
-use super::stream::ended;
+use super::pieces::ended;
 use super::talk::nonsense;
 use super::tcp::Tcp;
 use super::{Pipe, Setup, Terms};

@@ -16,8 +16,11 @@ mod lead;
 mod local;
 mod memory;
 mod message;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod pairs;
 mod perform;
+mod pieces;
 mod quic;
 mod ring;
 mod stream;
@@ -62,6 +65,11 @@ pub(crate) trait Pipe: Send {
     /// Sends something that is no message of a measurement, from memory that is gone when this returns.
     fn say(&mut self, words: &[u8]) -> io::Result<()> {
         self.send(words)
+    }
+
+    /// Hears what is no message of a measurement.
+    fn hear(&mut self, room: &mut [u8]) -> io::Result<()> {
+        self.receive(room)
     }
 
     /// Waits until the memory of the last message may be written again.

@@ -11,13 +11,17 @@ use btu_suite::pipe::{End, Engine, Kind, PipePlan};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 
-use super::check::{check, largest, refuse};
+#[cfg(not(feature = "mpi"))]
+use super::check::{WITHOUT_MPI, refuse};
+use super::check::{check, largest};
 use super::follow::follow;
 use super::http2::Http2;
 use super::integrate::integrate;
 use super::lead::Lead;
 use super::memory::Memory;
 use super::message::Messages;
+#[cfg(feature = "mpi")]
+use super::mpi::Mpi;
 use super::quic::Quic;
 use super::ring::RingTcp;
 use super::talk::Talk;
@@ -50,7 +54,10 @@ pub(crate) fn prepare(order: &Order, part: &PipeEnd) -> Result<Box<dyn Performan
         Kind::Tls => Doing::<Tls>::boxed(order, part),
         Kind::Quic => Doing::<Quic>::boxed(order, part),
         Kind::Http2 => Doing::<Http2>::boxed(order, part),
-        Kind::Mpi => Err(refuse("this program was built without MPI".to_owned())),
+        #[cfg(feature = "mpi")]
+        Kind::Mpi => Doing::<Mpi>::boxed(order, part),
+        #[cfg(not(feature = "mpi"))]
+        Kind::Mpi => Err(refuse(WITHOUT_MPI.to_owned())),
     }
 }
 

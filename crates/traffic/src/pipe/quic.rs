@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use super::check::network;
 use super::http2::runtime;
-use super::stream::ended;
+use super::pieces::ended;
 use super::{Pipe, Setup, Terms, certificate};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;

@@ -7,9 +7,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use btu_units::Span;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::Pipe;
+use super::pieces::ended;
+use super::{Pipe, pieces};
 use crate::clock::now;
 use crate::sys::stream;
+
+/// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
+#[cfg(feature = "mpi")]
+const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 
 /// A connected stream socket without time-outs.
 pub(super) struct StreamPipe<S> {
@@ -38,6 +43,13 @@ impl<S: AsFd> StreamPipe<S> {
         let mut polled = [PollFd::new(self.fd(), PollFlags::empty())];
         poll(&mut polled, PollTimeout::ZERO)?;
         Ok(polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)))
+    }
+
+    /// Whether the peer will send no more.
+    #[cfg(feature = "mpi")]
+    pub(super) fn peer_has_left(&self) -> io::Result<bool> {
+        let mut polled = [PollFd::new(self.fd(), PEER_ENDED)];
+        Ok(poll(&mut polled, PollTimeout::ZERO)? > 0)
     }
 
     fn look(&self, room: &mut [u8]) -> io::Result<usize> {
@@ -73,48 +85,22 @@ impl<S: AsFd> StreamPipe<S> {
 
 impl<S: AsFd + Send> Pipe for StreamPipe<S> {
     #[inline]
-    fn send(&mut self, mut message: &[u8]) -> io::Result<()> {
-        while !message.is_empty() {
-            match stream::send(self.fd(), message, 0) {
-                Ok(sent) => message = &message[sent..],
-                Err(error) => excuse(error)?,
-            }
-        }
-        Ok(())
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        let fd = self.fd();
+        pieces::send_all(message, |piece| stream::send(fd, piece, 0), || self.wait(PollFlags::POLLOUT))
     }
 
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
-        let mut filled = if self.look == Span::ZERO { 0 } else { self.look(room)? };
-        while filled < room.len() {
-            match stream::receive(self.fd(), &mut room[filled..], libc::MSG_WAITALL) {
-                Ok(0) => return Err(ended()),
-                Ok(read) => filled += read,
-                Err(error) => excuse(error)?,
-            }
-        }
-        Ok(())
+        let filled = if self.look == Span::ZERO { 0 } else { self.look(room)? };
+        let receive = |piece: &mut [u8]| stream::receive(self.fd(), piece, libc::MSG_WAITALL);
+        pieces::receive_all(&mut room[filled..], receive, || self.wait(PollFlags::POLLIN))
     }
 
     fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
-        let (mut sent, mut filled) = (0, 0);
-        while sent < message.len() || filled < room.len() {
-            let before = sent + filled;
-            if sent < message.len() {
-                sent += now_or_nothing(stream::send(self.fd(), &message[sent..], libc::MSG_DONTWAIT))?;
-            }
-            if filled < room.len() {
-                let read = stream::receive(self.fd(), &mut room[filled..], libc::MSG_DONTWAIT);
-                if matches!(read, Ok(0)) {
-                    return Err(ended());
-                }
-                filled += now_or_nothing(read)?;
-            }
-            if sent + filled == before {
-                self.wait(wanted(sent < message.len(), filled < room.len()))?;
-            }
-        }
-        Ok(())
+        let send = |piece: &[u8]| stream::send(self.fd(), piece, libc::MSG_DONTWAIT);
+        let receive = |piece: &mut [u8]| stream::receive(self.fd(), piece, libc::MSG_DONTWAIT);
+        pieces::exchange(message, room, send, receive, |sends, receives| self.wait(wanted(sends, receives)))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -126,22 +112,4 @@ impl<S: AsFd + Send> Pipe for StreamPipe<S> {
 pub(super) fn wanted(sending: bool, receiving: bool) -> PollFlags {
     let flag = |flag, is_wanted| if is_wanted { flag } else { PollFlags::empty() };
     flag(PollFlags::POLLOUT, sending) | flag(PollFlags::POLLIN, receiving)
-}
-
-/// A call that a signal has interrupted is made again.
-pub(super) fn excuse(error: io::Error) -> io::Result<()> {
-    if error.kind() == ErrorKind::Interrupted { Ok(()) } else { Err(error) }
-}
-
-/// What was moved without waiting: perhaps nothing.
-pub(super) fn now_or_nothing(moved: io::Result<usize>) -> io::Result<usize> {
-    moved.or_else(|error| match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(0),
-        _ => Err(error),
-    })
-}
-
-/// The peer has closed.
-pub(super) fn ended() -> io::Error {
-    io::Error::new(ErrorKind::UnexpectedEof, "the other end is gone")
 }

@@ -47,7 +47,7 @@ impl<P: Pipe> Talk<P> {
     /// Hears a frame.
     pub(super) fn hear(&mut self) -> io::Result<Frame> {
         let mut bytes = [0; FRAME];
-        self.pipe.receive(&mut bytes)?;
+        self.pipe.hear(&mut bytes)?;
         Frame::decode(&bytes).ok_or_else(|| nonsense("what came is none of the words agreed on"))
     }
 

@@ -13,7 +13,8 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 
 use super::check::network;
-use super::stream::{StreamPipe, ended, excuse, wanted};
+use super::pieces::{ended, excuse};
+use super::stream::{StreamPipe, wanted};
 use super::{Pipe, Setup, Terms, certificate};
 use crate::clock::{Limit, now};
 use crate::error::TrafficError;

@@ -1,7 +1,7 @@
 //! Two pipes of pipe(7), one each way.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use btu_suite::activity::PipeMeeting;
@@ -12,8 +12,7 @@ use nix::unistd::pipe2;
 use socket2::Type;
 
 use super::local::Booth;
-use super::stream::{ended, excuse, now_or_nothing};
-use super::{Pipe, Setup, Terms};
+use super::{Pipe, Setup, Terms, pieces};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 
@@ -79,48 +78,18 @@ impl TubePipe {
 
 impl Pipe for TubePipe {
     #[inline]
-    fn send(&mut self, mut message: &[u8]) -> io::Result<()> {
-        while !message.is_empty() {
-            match self.outgoing.write(message) {
-                Ok(written) => message = &message[written..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(true, false)?,
-                Err(error) => excuse(error)?,
-            }
-        }
-        Ok(())
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        pieces::send_all(message, |piece| (&self.outgoing).write(piece), || self.wait(true, false))
     }
 
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
-        let mut filled = 0;
-        while filled < room.len() {
-            match self.incoming.read(&mut room[filled..]) {
-                Ok(0) => return Err(ended()),
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(false, true)?,
-                Err(error) => excuse(error)?,
-            }
-        }
-        Ok(())
+        pieces::receive_all(room, |piece| (&self.incoming).read(piece), || self.wait(false, true))
     }
 
     fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
-        let (mut sent, mut filled) = (0, 0);
-        while sent < message.len() || filled < room.len() {
-            let before = sent + filled;
-            if sent < message.len() {
-                sent += now_or_nothing(self.outgoing.write(&message[sent..]))?;
-            }
-            if filled < room.len() {
-                match self.incoming.read(&mut room[filled..]) {
-                    Ok(0) => return Err(ended()),
-                    read => filled += now_or_nothing(read)?,
-                }
-            }
-            if sent + filled == before {
-                self.wait(sent < message.len(), filled < room.len())?;
-            }
-        }
-        Ok(())
+        let send = |piece: &[u8]| (&self.outgoing).write(piece);
+        let receive = |piece: &mut [u8]| (&self.incoming).read(piece);
+        pieces::exchange(message, room, send, receive, |sends, receives| self.wait(sends, receives))
     }
 }

@@ -7,7 +7,8 @@ use btu_suite::activity::PipeMeeting;
 use socket2::Type;
 
 use super::local::Booth;
-use super::stream::{StreamPipe, ended, excuse, now_or_nothing, wanted};
+use super::pieces::{ended, excuse, now_or_nothing};
+use super::stream::{StreamPipe, wanted};
 use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;

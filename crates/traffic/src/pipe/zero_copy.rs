@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 use btu_suite::activity::PipeMeeting;
 use nix::poll::PollFlags;
 
-use super::stream::{StreamPipe, excuse};
+use super::pieces::excuse;
+use super::stream::StreamPipe;
 use super::tcp::Tcp;
 use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;

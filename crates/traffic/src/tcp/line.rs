@@ -139,6 +139,12 @@ impl Line {
         self.stream
     }
 
+    /// The connection itself, for who speaks another protocol on it for a while.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
     /// For system calls.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()

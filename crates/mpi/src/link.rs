@@ -1,0 +1,122 @@
+//! Two processes that move messages.
+
+use std::thread::yield_now;
+
+use thiserror::Error;
+
+use crate::sys::{Channel, Code, Failure};
+use crate::world::{self, version};
+
+/// So many looks pass before the processor is offered to others, who may be the peer.
+const LOOKS_BEFORE_YIELDING: u32 = 64;
+
+/// So many looks pass before the owner is asked whether the peer is still there: about half a millisecond.
+const LOOKS_BEFORE_ASKING: u32 = 4096;
+
+/// What MPI cannot do.
+#[derive(Debug, Clone, Error)]
+pub enum MpiError {
+    /// The library refused.
+    #[error("{operation}: {why} ({library})")]
+    Refused {
+        /// What was tried.
+        operation: &'static str,
+        /// The library's reason.
+        why: String,
+        /// Which library.
+        library: String,
+    },
+    /// The libraries did not hear of each other.
+    #[error("begin MPI: {why} ({library})")]
+    Manager {
+        /// What happened.
+        why: String,
+        /// Which library.
+        library: String,
+    },
+    /// A library that asks for its peers in another way.
+    #[error(
+        "{library} joins only processes that its own mpirun has started: build btu with MPICH (Debian: libmpich-dev; MPICC=mpicc.mpich)"
+    )]
+    Library {
+        /// Which library.
+        library: String,
+    },
+    /// It takes one thread at a time.
+    #[error("{library} was not begun for several threads: measure one pair")]
+    Threads {
+        /// Which library.
+        library: String,
+    },
+    /// Nobody has begun MPI.
+    #[error("MPI was not begun in this process")]
+    Early,
+    /// A message has not the agreed size.
+    #[error("a message has not the agreed size")]
+    Size,
+    /// An earlier transfer of this process failed.
+    #[error("MPI is at its end in this process: another transfer was given up")]
+    Over,
+    /// The peer is gone.
+    #[error("the other end is gone")]
+    Gone,
+}
+
+impl MpiError {
+    pub(crate) fn refused(operation: &'static str, code: Code) -> Self {
+        Self::Refused { operation, why: code.explain(), library: version() }
+    }
+}
+
+/// This process and a peer.
+pub struct Link(Channel);
+
+impl Link {
+    /// A way of its own to the other process. Both open theirs in the same order.
+    ///
+    /// # Errors
+    /// MPI was not begun, or not for a second link.
+    pub fn open() -> Result<Self, MpiError> {
+        let tag = world::admit()?;
+        Channel::open(tag).map(Self).ok_or(MpiError::Early)
+    }
+
+    /// Sends `message` and fills `room`, both at the same time; one that is empty is none. `is_gone` is asked now and then
+    /// whether the peer is gone.
+    ///
+    /// # Errors
+    /// The peer is gone, a message has another size, or MPI fails. MPI cannot be used any more in this process then.
+    #[inline]
+    pub fn exchange(
+        &mut self,
+        message: &[u8],
+        room: &mut [u8],
+        mut is_gone: impl FnMut() -> bool,
+    ) -> Result<(), MpiError> {
+        let mut looks = 0u32;
+        let look = || {
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS_BEFORE_YIELDING) {
+                yield_now();
+                if looks.is_multiple_of(LOOKS_BEFORE_ASKING) && is_gone() {
+                    return Err(());
+                }
+            }
+            Ok(())
+        };
+        self.0.transfer(message, room, look).map_err(|failure| match failure {
+            Failure::Mpi(code) => MpiError::refused("move a message", code),
+            Failure::Short | Failure::Long => MpiError::Size,
+            Failure::Over => MpiError::Over,
+            Failure::Asked(()) => MpiError::Gone,
+        })
+    }
+
+    /// Lets the library work on what is still on its way, while its owner waits for something else.
+    ///
+    /// # Errors
+    /// MPI fails.
+    pub fn progress(&mut self) -> Result<(), MpiError> {
+        self.0.progress().map_err(|code| MpiError::refused("move what is under way", code))
+    }
+}

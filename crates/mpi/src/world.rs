@@ -1,0 +1,146 @@
+//! Two processes as one MPI world.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::thread;
+
+use crate::link::MpiError;
+use crate::manager::Manager;
+use crate::sys::{self, Begun};
+
+/// How many threads call the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One at a time.
+    One,
+    /// Several at once, each with a link of its own; a library takes more locks then.
+    Several,
+}
+
+/// Where the two processes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On one machine: a library may use its memory.
+    OneMachine,
+    /// On stations of a network that is emulated on one machine: a library must not find out that it is one.
+    Stations,
+    /// Anywhere.
+    Apart,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Party {
+    /// Its rank, 0 or 1.
+    pub rank: u32,
+    /// Where both are.
+    pub place: Place,
+    /// How many threads of it call.
+    pub threads: Threads,
+}
+
+/// What came of the begin.
+static WORLD: OnceLock<Result<Begun, MpiError>> = OnceLock::new();
+
+/// Begins are one at a time.
+static BEGINNING: Mutex<()> = Mutex::new(());
+
+/// Links that there have been.
+static LINKS: AtomicI32 = AtomicI32::new(0);
+
+/// The library's name and version, in a line: what it says of how it was built is left out, but for the way it moves messages.
+pub fn version() -> String {
+    let said = sys::version();
+    let lines = || said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    match (lines().find_map(|line| Some(line.strip_prefix("MPICH Version:")?.trim().to_owned())), lines().next()) {
+        (Some(version), _) => {
+            let device = lines().find_map(|line| Some(line.strip_prefix("MPICH Device:")?.trim().to_owned()));
+            format!("MPICH {version}{}", device.map(|device| format!(" ({device})")).unwrap_or_default())
+        }
+        (None, first) => first.unwrap_or_default().split(", ").next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Refuses a library that is known to join only what its own mpirun has started.
+///
+/// # Errors
+/// It is such a one.
+pub fn check() -> Result<(), MpiError> {
+    let library = version();
+    if library.starts_with("Open MPI") { Err(MpiError::Library { library }) } else { Ok(()) }
+}
+
+/// Makes this process and the one at the other end of `line`, which does the same, one MPI world. Nothing else may be on its way
+/// there meanwhile. A process can do this once; MPI is never ended, the process is.
+///
+/// A library that fails to begin ends the process, after it has said why.
+///
+/// # Errors
+/// The library does not find the other process, or takes not so many threads.
+pub fn begin(party: Party, line: &mut (impl Read + Write + Send)) -> Result<(), MpiError> {
+    let _turn = BEGINNING.lock().map_err(|_| MpiError::Early)?;
+    let begun = WORLD.get_or_init(|| join(party, line)).clone()?;
+    if party.threads == Threads::Several && !begun.takes_several {
+        return Err(MpiError::Threads { library: version() });
+    }
+    Ok(())
+}
+
+/// Whether that was done.
+pub fn has_begun() -> bool {
+    WORLD.get().is_some()
+}
+
+fn join(party: Party, line: &mut (impl Read + Write + Send)) -> Result<Begun, MpiError> {
+    check()?;
+    let failed = |error: std::io::Error| MpiError::Manager { why: error.to_string(), library: version() };
+    let (library, mut served) = UnixStream::pair().map_err(failed)?;
+    let leave = served.try_clone().map_err(failed)?;
+    let settings = settings(party, library.as_raw_fd());
+    let (begun, managed) = thread::scope(|scope| {
+        let manager = scope.spawn(|| {
+            let managed = Manager::new(party.rank, party.place == Place::OneMachine).serve(&mut served, line);
+            // A library that still waits for an answer must not wait for ever.
+            served.shutdown(Shutdown::Both).ok();
+            managed
+        });
+        let begun = sys::begin(&settings, party.threads == Threads::Several);
+        // It has asked all that it wanted to know.
+        leave.shutdown(Shutdown::Both).ok();
+        (begun, manager.join())
+    });
+    // The library may look at the descriptor when the process ends.
+    std::mem::forget(library);
+    if let Ok(Err(error)) = managed {
+        return Err(MpiError::Manager { why: error.to_string(), library: version() });
+    }
+    match begun.map_err(|code| MpiError::refused("begin MPI", code))? {
+        begun @ Begun { size: 2, .. } => Ok(begun),
+        _ => Err(MpiError::Library { library: version() }),
+    }
+}
+
+/// What the library reads from its environment; what the user has set there stays.
+fn settings(party: Party, descriptor: i32) -> Vec<(String, String)> {
+    let rank = party.rank.to_string();
+    let manager = [("PMI_FD", descriptor.to_string()), ("PMI_RANK", rank), ("PMI_SIZE", "2".to_owned())];
+    let mut settings: Vec<_> = manager.map(|(name, value)| (name.to_owned(), value)).into();
+    // Libraries below MPICH find shared memory by themselves, through the walls between stations.
+    let apart = [("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp")];
+    if party.place == Place::Stations {
+        let free = apart.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+        settings.extend(free.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    }
+    settings
+}
+
+/// The tag of another link. Both processes open theirs in the same order.
+pub(crate) fn admit() -> Result<i32, MpiError> {
+    let begun = WORLD.get().cloned().unwrap_or(Err(MpiError::Early))?;
+    let tag = LINKS.fetch_add(1, Ordering::Relaxed);
+    if tag > 0 && !begun.takes_several { Err(MpiError::Threads { library: version() }) } else { Ok(tag) }
+}

@@ -1,0 +1,54 @@
+//! Ends that go away.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use btu_suite::activity::Word;
+use btu_suite::pipe::{Kind, Pattern, PipePlan, Precision};
+use btu_units::Span;
+
+use super::{NEVER, describe, every_way, pair, processes};
+
+/// An end that was killed ends the other within this.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
+#[test]
+fn an_end_that_goes_away_ends_the_other() {
+    for plan in every_way(Pattern::PingPong, "1,1000").into_iter().filter(|plan| plan.kind != Kind::Mpi) {
+        let (near, far, _directory) = pair(&plan).expect("both ends are set up");
+        let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
+        let mut told = 0;
+        let report = near.perform_telling(&NEVER, &mut |_| {
+            told += 1;
+            Err(std::io::Error::other("nobody listens"))
+        });
+        let begun = Instant::now();
+        assert!(report.is_err_and(|error| error.to_string().contains("nobody listens")), "{}", describe(&plan));
+        assert_eq!(told, 1);
+        assert!(far.join().expect("no panic").is_err(), "{}", describe(&plan));
+        assert!(begun.elapsed() < ENDS_WITHIN, "{}: {:?}", describe(&plan), begun.elapsed());
+    }
+}
+
+#[test]
+fn a_killed_process_ends_the_other() {
+    for plan in every_way(Pattern::PingPong, "1..1MB") {
+        // So many sizes take much longer than the first of them.
+        let precision = Precision { target: Span::from_milliseconds(20), ..plan.precision };
+        let plan = PipePlan { precision, ..plan };
+        for is_near in [false, true] {
+            let (mut near, mut far, _directory) = processes::pair(&plan);
+            assert!(matches!(near.word(), Some(Word::Point(_))), "{}", describe(&plan));
+            let (victim, other) = if is_near { (&mut near, &mut far) } else { (&mut far, &mut near) };
+            victim.child.kill().expect("killed");
+            let begun = Instant::now();
+            let mut last = None;
+            while let Some(word) = other.word() {
+                last = Some(word);
+            }
+            other.child.wait().expect("it is gone");
+            assert!(matches!(last, Some(Word::Failed { .. })), "{}: {last:?}", describe(&plan));
+            assert!(begun.elapsed() < ENDS_WITHIN, "{} {is_near}: {:?}", describe(&plan), begun.elapsed());
+        }
+    }
+}

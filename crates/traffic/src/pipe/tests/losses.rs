@@ -1,0 +1,95 @@
+//! UDP over a path that loses datagrams.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use btu_suite::activity::{Meeting, PipeMeeting, Word};
+use btu_suite::pipe::{Books, End, Kind, Pattern, PipePlan, Point, Precision};
+use btu_units::Span;
+
+use super::{HERE, NEVER, describe, plan, prepare};
+
+/// Carries datagrams between the ends, and drops every so many.
+fn lossy_relay(to: SocketAddr, one_in: u64) -> SocketAddr {
+    let (front, back) = (UdpSocket::bind((HERE, 0)).expect("a socket"), UdpSocket::bind((HERE, 0)).expect("a socket"));
+    back.connect(to).expect("a peer");
+    let address = front.local_addr().expect("an address");
+    front.set_read_timeout(Some(Duration::from_micros(200))).expect("a time-out");
+    back.set_nonblocking(true).expect("no waiting");
+    thread::spawn(move || {
+        let (mut count, mut caller, mut room) = (0u64, None, vec![0; 70_000]);
+        loop {
+            if let Ok((length, from)) = front.recv_from(&mut room) {
+                caller = Some(from);
+                count += 1;
+                if !count.is_multiple_of(one_in) && back.send(&room[..length]).is_err() {
+                    return;
+                }
+            }
+            match (back.recv(&mut room), caller) {
+                (Ok(length), Some(caller)) => {
+                    count += 1;
+                    if !count.is_multiple_of(one_in) && front.send_to(&room[..length], caller).is_err() {
+                        return;
+                    }
+                }
+                (Err(error), _) if error.kind() == ErrorKind::ConnectionRefused => return,
+                _ => {}
+            }
+        }
+    });
+    address
+}
+
+/// The points of a plan whose every so manieth datagram gets lost.
+fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
+    let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), plan).expect("listens");
+    let to = lossy_relay(far.endpoint().expect("it listens"), one_in);
+    let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), plan).expect("connects");
+    let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
+    let mut points = Vec::new();
+    let report = near.perform_telling(&NEVER, &mut |word| {
+        if let Word::Point(point) = word {
+            points.push(*point);
+        }
+        Ok(())
+    });
+    let far = far.join().expect("no panic");
+    report.unwrap_or_else(|error| panic!("{}: {error} ({far:?})", describe(plan)));
+    far.expect("in order");
+    points
+}
+
+#[test]
+fn lost_datagrams_are_repeated_and_counted() {
+    for (pattern, one_in) in [(Pattern::PingPong, 17), (Pattern::Bidirectional, 19)] {
+        let plan = plan(Kind::Udp, pattern, "1000");
+        // So many on a busy machine, too, where the first ones take so long that fewer would be planned.
+        let precision = Precision { least_repetitions: 10, most_repetitions: 10, ..plan.precision };
+        let plan = PipePlan { precision, ..plan };
+        let points = measure_with_losses(&plan, one_in);
+        let books = points.iter().fold(Books::default(), |sum, point| sum.and(point.books));
+        let trials: u64 = points.iter().flat_map(|point| &point.trials).map(|trial| trial.repetitions).sum();
+        assert_eq!((books.wrong, books.received), (0, 2 * (trials + plan.precision.warm_up)), "{pattern}");
+        // About one in so many of some 65 messages and 30 frames; a lost answer makes a duplicate of the question.
+        let lost = books.lost().expect("not more arrived than were sent");
+        assert!((1..=40).contains(&lost), "{pattern}: {books:?}");
+    }
+}
+
+#[test]
+fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
+    let plan = plan(Kind::Udp, Pattern::Streaming, "1,1000");
+    let precision = Precision { least_repetitions: 60, most_repetitions: 60, ..plan.precision };
+    let plan = PipePlan { precision, ..plan };
+    for point in measure_with_losses(&plan, 11) {
+        let arrived: u64 = point.trials.iter().map(|trial| trial.repetitions).sum();
+        let lost: u64 = point.trials.iter().map(|trial| trial.lost).sum();
+        assert!(lost >= 3 && arrived > 60, "{point:?}");
+        let Books { sent, received, duplicates, wrong, .. } = point.books;
+        assert_eq!((point.books.lost(), wrong), (Some(sent - received - duplicates), 0), "{point:?}");
+        assert!(point.trials.iter().all(|trial| trial.elapsed > Span::ZERO && trial.clock == End::Far));
+    }
+}
