@@ -21,7 +21,7 @@ pub fn udp_header(datagram: &[u8]) {
     }
 }
 
-/// What a caller says to a TCP door, in two pieces: only the whole token opens it.
+/// What a caller says to a TCP door: only the whole token opens it.
 pub fn tcp_token(said: &[u8]) {
     let token: Token = std::array::from_fn(|i| i as u8);
     let said = &said[..said.len().min(token.len())];

@@ -162,7 +162,10 @@ async fn admit(endpoint: &Endpoint, token: &Token) -> io::Result<Stream> {
                 Some(caller) => caller.refuse(),
                 None => return Err(ended()),
             },
-            Some(Ok(Ok(Ok(met)))) = callers.join_next() => return Ok(met),
+            // Whatever came of a caller, the next one's is waited for, too.
+            Some(heard) = callers.join_next() => if let Ok(Ok(Ok(met))) = heard {
+                return Ok(met);
+            },
         }
     }
 }

@@ -274,7 +274,7 @@ impl Change<'_> {
     }
 }
 
-/// Sleeps while every one of these is 1, for a tenth of a second at most; whether that has passed.
+/// Sleeps while every one of these is 1, for a tenth of a second at most; whether it is time to look for the other end.
 fn sleep(changes: &[Change<'_>]) -> bool {
     let slept = match changes {
         [change] => {
@@ -284,11 +284,15 @@ fn sleep(changes: &[Change<'_>]) -> bool {
         }
         _ => sleep_on_several(changes),
     };
-    let error = io::Error::last_os_error();
-    if slept < 0 && error.raw_os_error() == Some(libc::ENOSYS) {
-        std::thread::yield_now();
+    match (slept, io::Error::last_os_error().raw_os_error()) {
+        (0.., _) | (_, Some(libc::EAGAIN | libc::EINTR)) => false,
+        (_, Some(libc::ETIMEDOUT)) => true,
+        // The call is missing (before Linux 5.16 that for several words) or forbidden: then everything is looked at each time.
+        _ => {
+            std::thread::yield_now();
+            true
+        }
     }
-    slept < 0 && error.kind() == ErrorKind::TimedOut
 }
 
 /// `struct futex_waitv` (linux/futex.h).
