@@ -155,9 +155,7 @@ impl Case {
             Self::Bulk | Self::Small => &[Tool::Btu, Tool::Iperf3, Tool::Nuttcp],
             Self::TcpRequest | Self::UdpRequest => &[Tool::Btu, Tool::Sockperf],
             Self::PipeLatency => &[Tool::Btu, Tool::Nptcp, Tool::Sockperf],
-            Self::Pipe | Self::PipeVeth | Self::PipeEthernet | Self::PipeAtm | Self::PipeFddi => {
-                &[Tool::Btu, Tool::Nptcp]
-            }
+            _ if signature::is_one(self) => &[Tool::Btu, Tool::Nptcp],
             _ => &[Tool::Wire, Tool::Bridge],
         }
     }
@@ -165,9 +163,7 @@ impl Case {
     /// What is compared; the first decides which of the other tools is the better.
     pub(crate) fn measures(self) -> Vec<(Measure, Option<Bound>)> {
         match self {
-            Self::Pipe | Self::PipeLatency | Self::PipeVeth | Self::PipeEthernet | Self::PipeAtm | Self::PipeFddi => {
-                signature::measures(self)
-            }
+            _ if signature::is_one(self) => signature::measures(self),
             _ => self.plain_measures().to_vec(),
         }
     }

@@ -3,10 +3,11 @@
 mod history;
 mod sides;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use btu_report::html::html;
-use btu_report::{comparison_markdown, comparison_page, comparison_text};
+use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
 use btu_stats::Level;
 use btu_suite::compare::{Comparison, Gate, Group, Question, compare};
 use serde::Serialize;
@@ -68,16 +69,23 @@ fn show(comparison: &Comparison, gates: Option<Vec<Gate>>, arguments: &Compare, 
     // `--json` holds for every command, and means that format here.
     let format = if common.json { CompareFormat::Json } else { arguments.format };
     let output = arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
-    let to = output.filter(|path| path.as_os_str() != "-");
-    let options = if to.is_some() { file_options() } else { text_options() };
-    let text = match format {
-        CompareFormat::Json => serde_json::to_string_pretty(&Document { comparison, gates })? + "\n",
-        CompareFormat::Text => comparison_text(comparison, arguments.all, &options),
-        CompareFormat::Markdown => comparison_markdown(comparison),
-        CompareFormat::Html => html(&comparison_page(comparison)),
-    };
-    let Some(path) = to else { return print(&text) };
-    files::save(&path, text.as_bytes())?;
+    deliver(output, |options| {
+        Ok(match format {
+            CompareFormat::Json => serde_json::to_string_pretty(&Document { comparison, gates })? + "\n",
+            CompareFormat::Text => comparison_text(comparison, arguments.all, options),
+            CompareFormat::Markdown => comparison_markdown(comparison),
+            CompareFormat::Html => html(&comparison_page(comparison)),
+        })
+    })
+}
+
+/// Writes a comparison as it suits `output`, or prints it where that is none or `-`.
+pub(crate) fn deliver(
+    output: Option<PathBuf>,
+    text: impl FnOnce(&TextOptions) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let Some(path) = output.filter(|path| path.as_os_str() != "-") else { return print(&text(&text_options())?) };
+    files::save(&path, text(&file_options())?.as_bytes())?;
     print(&format!("The comparison is in {}\n", path.display()))
 }
 

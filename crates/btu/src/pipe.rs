@@ -86,7 +86,7 @@ fn measure(
             (Journal::reopen(&store, run, known.iter().map(Vec::len).sum())?, known)
         } else {
             let label = pipe.label.as_deref();
-            let journal = Journal::begin(&mut store, job, &network(job, asked), asked.profile, label)?;
+            let journal = Journal::begin(&mut store, job, &network(job, asked), plan::profile(pipe), label)?;
             (journal, vec![Vec::new(); job.plans().len()])
         };
         let outcome = interruption.instead_of(perform(&place, job, known, &journal, &scratch));

@@ -141,7 +141,12 @@ pub(crate) fn runtime_directory() -> anyhow::Result<PathBuf> {
 
 /// A number from the kernel's random source.
 pub(crate) fn random() -> anyhow::Result<u32> {
-    let mut bytes = [0; 4];
+    random_bytes().map(u32::from_ne_bytes)
+}
+
+/// So many bytes from the kernel's random source.
+pub(crate) fn random_bytes<const N: usize>() -> anyhow::Result<[u8; N]> {
+    let mut bytes = [0; N];
     File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).context("reading /dev/urandom")?;
-    Ok(u32::from_ne_bytes(bytes))
+    Ok(bytes)
 }

@@ -14,8 +14,7 @@ use crate::hosts::{self, Gathered};
 use crate::progress::Bar;
 use crate::{preflight, runs};
 
-/// The suite's name in the store: its runs have a rating, and can be compared.
-pub(crate) const SUITE: &str = "btu";
+pub(crate) use btu_suite::plan::SUITE;
 
 /// Runs the benchmark.
 pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {

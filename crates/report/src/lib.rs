@@ -48,7 +48,7 @@ pub use model_check::{
 pub use pictures::svg;
 pub use pipe::{
     Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_text, named_signatures, np_out, pipe_csv, pipe_picture,
-    pipe_plot, pipe_text, set_csv, set_text, signature_names,
+    pipe_plot, pipe_text, set_csv, set_text, set_title, signature_names,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use roll::roll_text;

@@ -14,6 +14,9 @@ use sha2::{Digest, Sha256};
 use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
 use crate::network::Network;
 
+/// The name of this suite in the store: its runs have a rating, and can be compared.
+pub const SUITE: &str = "btu";
+
 /// Everything that decides a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {

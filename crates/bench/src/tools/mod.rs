@@ -47,8 +47,10 @@ pub(crate) struct SizeTime {
 impl Outcome {
     /// One of its numbers; not a number when this outcome does not have it.
     pub(crate) fn measure(&self, measure: Measure) -> f64 {
+        if let Self::Signature { times } = self {
+            return signature::measure(times, measure);
+        }
         match (self.clone(), measure) {
-            (Self::Signature { times }, measure) => signature::measure(&times, measure),
             (Self::Stream { bytes, seconds, .. }, Measure::MegabitsPerSecond) => bytes * 8.0 / seconds / 1e6,
             (Self::Stream { bytes, seconds, message_bytes, .. }, Measure::MessagesPerSecond) => {
                 bytes / message_bytes / seconds

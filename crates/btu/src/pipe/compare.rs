@@ -6,10 +6,10 @@ use btu_suite::pipe::{Beside, PipePlan, SUITE, beside};
 use serde::Serialize;
 
 use super::show::{is_ours, plan, signature};
+use crate::archive::TAG;
 use crate::cli::{Compare, CompareFormat};
+use crate::compare::deliver;
 use crate::exit::Refusal;
-use crate::files;
-use crate::terminal::{file_options, print, text_options};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -28,23 +28,25 @@ struct Other<'a> {
 
 /// Holds the runs that were named side by side, where they are signatures; `None` where none of them is one of `btu pipe`.
 pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<Option<()>> {
-    // What cannot be found here is reported by who compares ratings.
+    // Sides that are none of ours, or nothing alone such as tags, are for who compares ratings.
     let rows: Vec<RunRow> = arguments.sides.iter().filter_map(|side| store.run(side).ok()).collect();
     if !rows.iter().any(|row| is_ours(&row.summary.suite)) {
         return Ok(None);
     }
+    if arguments.sides.len() < 2 || arguments.sides.iter().any(|side| side.starts_with(TAG) || side.contains(',')) {
+        let problem = "signatures are compared run by run: name two or more, such as `btu compare r4 r9`";
+        return Err(Refusal::Usage(problem.to_owned()).into());
+    }
+    let rows = arguments.sides.iter().map(|side| store.run(side)).collect::<Result<Vec<_>, _>>()?;
     guard(arguments, &rows)?;
     let signatures = rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
-    let options = if arguments.output.is_some() { file_options() } else { text_options() };
-    let text = if as_json || arguments.format == CompareFormat::Json {
-        json(&signatures)?
-    } else {
-        beside_text(&signatures, arguments.all, &options)
-    };
-    match arguments.output.as_ref().filter(|path| path.as_os_str() != "-") {
-        Some(path) => files::save(path, text.as_bytes())?,
-        None => print(&text)?,
-    }
+    deliver(arguments.output.clone(), |options| {
+        if as_json || arguments.format == CompareFormat::Json {
+            Ok(json(&signatures)?)
+        } else {
+            Ok(beside_text(&signatures, arguments.all, options))
+        }
+    })?;
     Ok(Some(()))
 }
 
@@ -57,9 +59,6 @@ fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
             "{run} is a run of `{suite}`: ratings are compared with ratings and signatures with signatures; \
              see it with `btu show {run}`"
         ));
-    }
-    if rows.len() < 2 || rows.len() < arguments.sides.len() {
-        return refuse("signatures are compared run by run: name two or more, such as `btu compare r4 r9`".to_owned());
     }
     if arguments.baseline.is_some() || arguments.fail_if_slower.is_some() || !arguments.across.is_empty() {
         return refuse(

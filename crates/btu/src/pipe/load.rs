@@ -131,7 +131,7 @@ impl<'a> Loads<'a> {
 
     /// Starts the transfer's server: where it listens, and its password.
     fn serve(&mut self, plan: &PipePlan, ends: &mut Ends) -> anyhow::Result<(SocketAddr, String)> {
-        let password = format!("{:08x}{:08x}", preflight::random()?, preflight::random()?);
+        let password = format!("{:032x}", u128::from_ne_bytes(preflight::random_bytes()?));
         let address = self.place.ground.address_of_far(plan);
         let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
         let server = self.place.start(ends, Who::Server, plan, &self.order(serve))?;

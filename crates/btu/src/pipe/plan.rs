@@ -33,8 +33,6 @@ pub(super) struct Asked {
     pub(super) jobs: Vec<Job>,
     /// What is between the ends, as the user would write it.
     pub(super) network: String,
-    /// The profile's name in the list of runs.
-    pub(super) profile: &'static str,
     /// The stations, where the ends are put in some.
     pub(super) stations: Option<Stations>,
     /// The other machine, where the far end is on one.
@@ -61,8 +59,7 @@ pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
     refuse_files(pipe, &jobs)?;
     let stations = stations.filter(|_| jobs.iter().flat_map(Job::plans).any(|plan| plan.place != Place::Here));
     let remote = remote_of(&jobs);
-    let network = if stations.is_some() || remote.is_some() { network } else { "local".to_owned() };
-    Ok(Asked { jobs, network, profile: profile(pipe), stations, remote })
+    Ok(Asked { jobs, network, stations, remote })
 }
 
 /// The other machine that these plans have in common.
@@ -73,7 +70,8 @@ pub(super) fn remote_of(jobs: &[Job]) -> Option<Remote> {
     })
 }
 
-fn profile(pipe: &Pipe) -> &'static str {
+/// The profile's name in the list of runs.
+pub(super) fn profile(pipe: &Pipe) -> &'static str {
     match pipe.precision {
         PrecisionName::Quick => "quick",
         PrecisionName::Standard => "standard",

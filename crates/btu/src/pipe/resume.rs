@@ -1,12 +1,12 @@
 //! Going on with a run that broke off: its plan and its network again, and what is known already.
 
-use anyhow::Context;
 use btu_store::{RunId, RunRow, Store};
 use btu_suite::hint;
 use btu_suite::pipe::{self, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, points_of};
 
 use super::job::Job;
 use super::plan::{Asked, Stations, remote_of};
+use super::show::plan;
 use crate::exit::Refusal;
 
 /// A run that is to be finished.
@@ -28,24 +28,21 @@ pub(super) fn resumed(store: &Store, name: &str) -> anyhow::Result<(Asked, Resum
     let stations = elsewhere.map_or(Ok(None), |plan| Stations::of(&plan.place))?;
     // What it was called by, less what `Job::called` puts before it.
     let network = row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
-    // A profile is kept by its name, and the names are this program's own.
-    let profile = ["quick", "standard", "full"].into_iter().find(|name| *name == row.summary.profile);
     let jobs = vec![job];
     let remote = remote_of(&jobs);
-    let asked = Asked { jobs, network, profile: profile.unwrap_or("standard"), stations, remote };
+    let asked = Asked { jobs, network, stations, remote };
     Ok((asked, Resumed { run, known }))
 }
 
 fn job(store: &Store, row: &RunRow) -> anyhow::Result<(Job, Vec<Vec<Point>>)> {
     let run = row.summary.id;
     let suite = row.summary.suite.as_str();
-    let unreadable = || format!("reading the plan of run {run}");
     if suite == pipe::SUITE {
-        let plan: PipePlan = serde_json::from_value(row.plan.clone()).with_context(unreadable)?;
+        let plan: PipePlan = plan(row)?;
         return Ok((Job::One(Box::new(plan)), vec![store.records(run)?]));
     }
-    if Purpose::ALL.iter().any(|purpose| purpose.suite() == suite) {
-        let plan: SetPlan = serde_json::from_value(row.plan.clone()).with_context(unreadable)?;
+    if Purpose::of_suite(suite).is_some() {
+        let plan: SetPlan = plan(row)?;
         let points: Vec<SetPoint> = store.records(run)?;
         let known = (0..plan.series.len()).map(|series| points_of(&points, series)).collect();
         return Ok((Job::Set(plan), known));

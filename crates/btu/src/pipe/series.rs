@@ -50,7 +50,7 @@ impl Place<'_> {
         plan: &PipePlan,
         activity: impl Fn(End, PipeMeeting, Token) -> Activity,
     ) -> anyhow::Result<()> {
-        let token = token()?;
+        let token: Token = preflight::random_bytes()?;
         let order =
             |end, meeting| Order { seed: plan.seed, deadline: MEETING_LIMIT, activity: activity(end, meeting, token) };
         // The far end first, so that the near one knows where to go.
@@ -234,12 +234,4 @@ fn words(plan: &PipePlan, point: &Point) -> String {
     let rate = plan.pattern.bits_at_once(point.size, plan.pairs) / time;
     let load = if plan.load == Load::Idle { String::new() } else { format!(" {}", plan.load) };
     format!("{}{load} {} {:.1} us {:.2} Mb/s", plan.kind, point.size, time * 1e6, rate / 1e6)
-}
-
-pub(super) fn token() -> anyhow::Result<Token> {
-    let mut token = Token::default();
-    for part in token.chunks_exact_mut(4) {
-        part.copy_from_slice(&preflight::random()?.to_ne_bytes());
-    }
-    Ok(token)
 }

@@ -17,11 +17,7 @@ use crate::terminal::{print, print_json, text_options};
 
 /// Whether a run of this suite is one of `btu pipe`.
 pub(crate) fn is_ours(suite: &str) -> bool {
-    suite == pipe::SUITE || suite == hint::SUITE || is_set(suite)
-}
-
-fn is_set(suite: &str) -> bool {
-    Purpose::ALL.iter().any(|purpose| purpose.suite() == suite)
+    suite == pipe::SUITE || suite == hint::SUITE || Purpose::of_suite(suite).is_some()
 }
 
 /// What `--json` prints of a run.
@@ -63,7 +59,7 @@ pub(crate) fn stored(store: &Store, row: &RunRow, common: &Common) -> anyhow::Re
 
 fn document<'a>(store: &Store, row: &'a RunRow) -> anyhow::Result<Document<'a>> {
     let (run, suite) = (row.summary.id, row.summary.suite.as_str());
-    let result = if is_set(suite) {
+    let result = if Purpose::of_suite(suite).is_some() {
         Outcome::Set(judge_set(&plan(row)?, &store.records::<SetPoint>(run)?))
     } else if suite == hint::SUITE {
         Outcome::Hint(Box::new(judge_run(&plan(row)?, &store.records::<HintRecord>(run)?)))
@@ -97,7 +93,7 @@ fn text(store: &Store, document: &Document<'_>, all: bool) -> anyhow::Result<Str
 /// Prints a stored run's points with all their trials.
 pub(crate) fn cells(store: &Store, row: &RunRow, common: &Common) -> anyhow::Result<()> {
     let (run, suite) = (row.summary.id, row.summary.suite.as_str());
-    if is_set(suite) {
+    if Purpose::of_suite(suite).is_some() {
         let set: SetPlan = plan(row)?;
         return lines(&store.records::<SetPoint>(run)?, common, |SetPoint { series, point }| {
             let plan = set.series.get(*series);

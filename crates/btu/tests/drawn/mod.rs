@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 #[path = "../common/once.rs"]
-mod once;
+pub(crate) mod once;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -67,6 +67,8 @@ fn signatures_are_compared_with_signatures() {
     assert_eq!((&beside["base"], &beside["others"][0]["run"]), (&"r1".into(), &"r2".into()));
     assert_eq!(beside["others"][0]["sizes"].as_array().map(Vec::len), Some(3));
     assert!(printed(here, &["compare", "r1", "r2"]).contains("Beside r1"));
+    let missing = command(here, &["compare", "r1", "r99"]).output().expect("btu runs");
+    assert!(text(&missing.stderr).contains("r99"), "{}", text(&missing.stderr));
     for (arguments, word) in [
         (&["compare", "r1", "r3"][..], "signatures with signatures"),
         (&["compare", "r1", "r2", "--fail-if-slower", "5%"], "are for ratings"),

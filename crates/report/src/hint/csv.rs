@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use btu_suite::hint::HintResult;
 
+use crate::pipe::ends_of;
+
 const HEAD: &str = "processes,intervals_of_each,quality,least_seconds,median_seconds,median_low_seconds,median_high_seconds,\
                     quips,work_share";
 
@@ -12,13 +14,12 @@ pub fn hint_csv(result: &HintResult) -> String {
     let mut out = format!("{HEAD}\n");
     for verdict in result.two.iter().chain(&result.one) {
         for step in &verdict.steps {
-            let median = step.median_seconds;
-            let ends = median.interval.map_or_else(|| ",".to_owned(), |ends| format!("{:e},{:e}", ends.low, ends.high));
+            let median = ends_of(&step.median_seconds);
             let share = step.work_share.map_or_else(String::new, |share| format!("{share:e}"));
             let _ = writeln!(
                 out,
-                "{},{},{:e},{:e},{:e},{ends},{:e},{share}",
-                verdict.processes, step.intervals, step.quality, step.least_seconds, median.value, step.quips
+                "{},{},{:e},{:e},{median},{:e},{share}",
+                verdict.processes, step.intervals, step.quality, step.least_seconds, step.quips
             );
         }
     }

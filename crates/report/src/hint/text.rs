@@ -1,13 +1,12 @@
 //! The result of HINT for a terminal.
 
-use btu_chart::{mark, terminal};
 use btu_suite::hint::{AREA, HintResult, HintStep, HintVerdict};
 
 use super::picture;
 use crate::head::{RunHead, TextOptions};
 use crate::number::{NOTHING, count, percent, plus_minus, three_digits};
 use crate::paint::Paint;
-use crate::pipe::{PLOT_ROWS, ends, time, time_unit};
+use crate::pipe::{PLOT_ROWS, ends, legend, plotted, time, time_unit};
 use crate::sheet::{Sheet, page, section, wrap};
 
 /// So many steps are read at a glance.
@@ -65,11 +64,8 @@ fn graph(result: &HintResult, options: &TextOptions) -> Vec<String> {
     if panel.series.iter().all(|series| series.points.len() < 3) {
         return Vec::new();
     }
-    let paint = Paint(options.colour);
-    let mut lines = terminal(&panel, options.columns().min(110), PLOT_ROWS, |place, text| paint.series(place, text));
-    let names = panel.series.iter().enumerate();
-    let names = names.map(|(place, series)| paint.series(place, &format!("{} {}", mark(&panel, place), series.name)));
-    lines.push(format!("  {}", names.collect::<Vec<_>>().join("  ")));
+    let mut lines = plotted(&panel, PLOT_ROWS, options);
+    lines.extend(legend(&panel, options));
     section("QUIPS", "quality improvements per second against the time of a lap", lines, options)
 }
 

@@ -37,7 +37,7 @@ pub(super) fn size_line(size: &SizeVerdict) -> String {
 }
 
 /// A value and the ends of its interval.
-pub(super) fn ends_of(estimate: &Estimate) -> String {
+pub(crate) fn ends_of(estimate: &Estimate) -> String {
     let ends = estimate.interval.map_or_else(|| ",".to_owned(), |ends| format!("{:e},{:e}", ends.low, ends.high));
     format!("{:e},{ends}", estimate.value)
 }

@@ -19,7 +19,9 @@ pub use csv::pipe_csv;
 pub use np_out::np_out;
 pub use picture::{Graph, NamedSignature, pipe_picture};
 pub use plot::{ROWS as PLOT_ROWS, pipe_plot};
-pub use set::{named as named_signatures, names as signature_names, set_csv, set_text};
+pub use set::{named as named_signatures, names as signature_names, set_csv, set_text, set_title};
 pub use text::pipe_text;
 
+pub(crate) use csv::ends_of;
+pub(crate) use plot::{legend, plotted};
 pub(crate) use unit::{ends, time, time_unit};

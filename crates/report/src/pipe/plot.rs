@@ -1,6 +1,6 @@
 //! The signature in a terminal: a quick look, also over a slow line and while the run goes on.
 
-use btu_chart::{mark, terminal};
+use btu_chart::{Panel, mark, terminal};
 
 use super::picture::{Graph, NamedSignature, panel};
 use crate::head::TextOptions;
@@ -20,18 +20,24 @@ pub fn pipe_plot(
     options: &TextOptions,
 ) -> Vec<String> {
     let panel = panel(graph, runs, references);
-    let paint = Paint(options.colour);
-    let mut lines = terminal(&panel, options.columns().min(110), rows, |place, text| paint.series(place, text));
+    let mut lines = plotted(&panel, rows, options);
     if panel.series.len() > 1 {
-        let names = panel.series.iter().enumerate();
-        let names = names.map(|(place, series)| (place, format!("{} {}", mark(&panel, place), series.name)));
-        lines.extend(legend(names, options.columns(), paint));
+        lines.extend(legend(&panel, options));
     }
     lines
 }
 
-/// As many names in a line as fit.
-fn legend(names: impl Iterator<Item = (usize, String)>, width: usize, paint: Paint) -> Vec<String> {
+/// A panel with so many rows between its axes.
+pub(crate) fn plotted(panel: &Panel, rows: usize, options: &TextOptions) -> Vec<String> {
+    let paint = Paint(options.colour);
+    terminal(panel, options.columns().min(110), rows, |place, text| paint.series(place, text))
+}
+
+/// The names of a panel's series, as many in a line as fit.
+pub(crate) fn legend(panel: &Panel, options: &TextOptions) -> Vec<String> {
+    let (width, paint) = (options.columns(), Paint(options.colour));
+    let names = panel.series.iter().enumerate();
+    let names = names.map(|(place, series)| (place, format!("{} {}", mark(panel, place), series.name)));
     let mut lines: Vec<(String, usize)> = Vec::new();
     for (place, name) in names {
         let (painted, taken) = (format!("  {}", paint.series(place, &name)), columns(&name) + 2);

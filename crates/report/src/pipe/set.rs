@@ -51,15 +51,19 @@ fn lines(verdict: &SetVerdict) -> Vec<Line<'_>> {
     layers.chain(loads).collect()
 }
 
+/// What such a set is called above its text and its picture.
+pub const fn set_title(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Layers => "Layers of a stack",
+        Purpose::Load => "A busy machine beside the idle one",
+    }
+}
+
 /// What was measured, where, when.
 fn head(verdict: &SetVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let pattern = verdict.signatures.first().map_or("", |one| one.verdict.pattern.name());
-    let title = match verdict.purpose {
-        Purpose::Layers => "Layers of a stack,".to_owned(),
-        Purpose::Load => "A busy machine beside the idle one,".to_owned(),
-    };
-    let title = format!("{} {}", paint.title(&title), paint.strong(pattern));
+    let title = format!("{} {}", paint.title(&format!("{},", set_title(verdict.purpose))), paint.strong(pattern));
     let most = verdict.signatures.iter().map(|one| one.verdict.sizes.len()).max().unwrap_or(0);
     let what = format!("{} in turns, {}", count(verdict.signatures.len(), "signature"), count(most, "size"));
     run.below(title, &what, options)

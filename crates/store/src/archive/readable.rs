@@ -2,15 +2,12 @@
 
 use btu_suite::hint::{self, HintRecord, HintRun};
 use btu_suite::pipe::{self, Facts, PipePlan, Point, Purpose, SetPlan, SetPoint, facts};
-use btu_suite::plan::Plan;
+use btu_suite::plan::{self, Plan};
 use btu_suite::record::CellRecord;
 use serde::de::DeserializeOwned;
 
 use super::line::CellLine;
 use crate::cells::{Columns, column};
-
-/// The suite of the rating.
-const RATING: &str = "btu";
 
 /// What the cells of a run have to be.
 #[derive(Debug)]
@@ -31,10 +28,10 @@ impl Readable {
     /// Reads the plan of a run of `suite`. A plan that cannot be read would make every list of runs fail.
     pub(super) fn of(suite: &str, plan: &str) -> Result<Self, String> {
         Ok(match suite {
-            RATING => read_plan::<Plan>(plan).map(|_| Self::Rating)?,
+            plan::SUITE => read_plan::<Plan>(plan).map(|_| Self::Rating)?,
             pipe::SUITE => Self::Pipe(read_plan(plan)?),
             hint::SUITE => Self::Hint(read_plan(plan)?),
-            _ if Purpose::ALL.iter().any(|purpose| purpose.suite() == suite) => Self::Set(read_plan(plan)?),
+            _ if Purpose::of_suite(suite).is_some() => Self::Set(read_plan(plan)?),
             _ => Self::Unknown,
         })
     }

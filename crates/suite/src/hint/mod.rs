@@ -12,7 +12,7 @@ mod verdict;
 
 pub use kernel::{AREA, Bounds, Grid, Kernel, Share};
 pub use plan::{HintNext, HintPlan, HintPoint, Reached};
-pub use run::{HintRecord, HintResult, HintRun, facts, judge_run, messages_of};
+pub use run::{HintRecord, HintResult, HintRun, facts, judge_run};
 pub use verdict::{HintStep, HintVerdict, judge};
 
 /// The name of this suite in the store.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::verdict::{HintVerdict, LEVEL, judge};
 use super::{HintPlan, HintPoint};
-use crate::pipe::{self, Facts, PipePlan, PipeVerdict, Point};
+use crate::pipe::{self, Facts, PipePlan, Point};
 use crate::plan::name_of;
 
 /// Everything that decides a run.
@@ -115,15 +115,6 @@ fn pays_from(two: &HintVerdict, one: &HintVerdict) -> Option<u64> {
     known.take_while(|(_, seconds, alone)| seconds < alone).last().map(|(intervals, ..)| intervals)
 }
 
-/// The signature's point that is measured beside HINT, as a signature of one size.
-pub fn messages_of(run: &HintRun, records: &[HintRecord]) -> Vec<PipeVerdict> {
-    let points = records.iter().filter_map(|record| match record {
-        HintRecord::Message(point) => Some(std::slice::from_ref(&**point)),
-        _ => None,
-    });
-    points.map(|point| pipe::judge(&run.pipe, point)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use btu_units::Span;
@@ -163,7 +154,6 @@ mod tests {
         assert_eq!(result.pays_from_intervals, Some(128));
         let text = serde_json::to_string(&records).unwrap();
         assert_eq!(serde_json::from_str::<Vec<HintRecord>>(&text).unwrap(), records);
-        assert_eq!(messages_of(&plan, &records).len(), 2);
     }
 
     #[test]

@@ -29,6 +29,11 @@ impl Purpose {
             Self::Load => "pipe-load",
         }
     }
+
+    /// What the runs of a suite are made for, where it is one of sets.
+    pub fn of_suite(suite: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|purpose| purpose.suite() == suite)
+    }
 }
 
 /// Everything that decides such a run.

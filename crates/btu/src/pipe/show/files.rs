@@ -2,9 +2,10 @@
 
 use btu_chart::Picture;
 use btu_report::{
-    NamedSignature, hint_csv, hint_picture, named_signatures, np_out, pipe_csv, pipe_picture, set_csv, signature_names,
+    NamedSignature, hint_csv, hint_picture, named_signatures, np_out, pipe_csv, pipe_picture, set_csv, set_title,
+    signature_names,
 };
-use btu_suite::pipe::{LoadedVerdict, PipeVerdict, Purpose};
+use btu_suite::pipe::{LoadedVerdict, PipeVerdict};
 
 use super::{Document, Outcome};
 use crate::cli::{Pictures, Wanted};
@@ -43,11 +44,7 @@ fn picture(documents: &[Document<'_>], references: bool) -> Picture {
         [Document { result: Outcome::Hint(result), .. }] => hint_picture("HINT between two processes", notes(), result),
         [Document { result: Outcome::Set(verdict), .. }] => {
             let names = signature_names(verdict);
-            let title = match verdict.purpose {
-                Purpose::Layers => "Layers of a stack",
-                Purpose::Load => "A busy machine beside the idle one",
-            };
-            pipe_picture(title, notes(), &named_signatures(verdict, &names), references)
+            pipe_picture(set_title(verdict.purpose), notes(), &named_signatures(verdict, &names), references)
         }
         _ => several(documents, notes(), references),
     }
