@@ -88,12 +88,21 @@ fn rated_end_to_end(hosts: &Hosts) {
     }
 }
 
-/// This kernel may have netem or not; both are right, if they are told.
+/// This kernel may have netem or not; both are right, if they are told. What netem does was probed before the first cell.
 fn can_impair_or_says_why(result: &serde_json::Value) {
     let components = result["run"]["plan"]["components"].as_array().unwrap();
     let impaired = components.iter().any(|name| name.as_str().is_some_and(|name| name.contains('+')));
     let left_out = events(result, "left out, since packets cannot be delayed and dropped there");
     assert_ne!(impaired, left_out.len() == 1, "{components:?} {left_out:?}");
+    let checked = result["run"]["calibration"]["network_check"]["items"].as_array().unwrap();
+    let delay = checked.iter().find(|item| item["what"] == "delay added by DL in ms");
+    assert_eq!(delay.is_some(), impaired, "{checked:?}");
+    if let Some(delay) = delay {
+        println!("impaired by netem: {delay}");
+        let allowed = |end: usize| delay["allowed"][end].as_f64().unwrap();
+        let seen = delay["seen"].as_f64().unwrap();
+        assert!((allowed(0)..=allowed(1)).contains(&seen), "{delay}");
+    }
 }
 
 fn refused(hosts: &Hosts, change: impl FnOnce(String) -> String, arguments: &[&str]) -> String {
