@@ -1,7 +1,8 @@
 //! How to measure the same again, and how to see the same again.
 
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
-use btu_suite::network::{Machine, Network, Reached};
+use btu_suite::network::{Machine, Machines, Network, Reached};
+use btu_suite::plan::Plan;
 use btu_units::Bytes;
 
 use super::{RunReport, row};
@@ -9,24 +10,30 @@ use crate::html::{Block, Section, Table};
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let again = if report.origin.plan_is_known {
-        Block::Command(command(report))
+        Block::Command(command(report.plan))
     } else {
         Block::Text("The stored plan cannot be read by this version, so the command cannot be given.".to_owned())
     };
+    let inventory = inventory(&report.plan.network).map(|text| {
+        [Block::Text(format!("with {INVENTORY}, which is an inventory of the hosts:")), Block::Command(text)]
+    });
     let show = Block::Command(format!("btu show {0}\nbtu report {0}", report.run.id));
-    let blocks = vec![
-        Block::Text("Measure the same in the same order, with the same payload:".to_owned()),
-        again,
+    let measure = Block::Text("Measure the same in the same order, with the same payload:".to_owned());
+    let mut blocks = vec![measure, again];
+    blocks.extend(inventory.into_iter().flatten());
+    blocks.extend([
         Block::Text(format!("Make this report again, from {}:", report.run.database)),
         show,
         Block::Table(facts(report)),
-    ];
+    ]);
     Section::of("How to reproduce it", "", blocks)
 }
 
+/// What the inventory is called that a command names.
+const INVENTORY: &str = "hosts.toml";
+
 /// The options that make the same plan.
-pub(super) fn command(report: &RunReport) -> String {
-    let plan = report.plan;
+fn command(plan: &Plan) -> String {
     let mut words = vec![format!("btu rate --profile {} --seed {}", plan.profile.name, plan.seed)];
     if let Network::Path(path) = &plan.network {
         words.push(format!("--network '{}' --delay '{}'", path.rate, path.delay));
@@ -35,7 +42,7 @@ pub(super) fn command(report: &RunReport) -> String {
         }
     }
     if let Network::Machines(machines) = &plan.network {
-        words.extend(machines.hosts.iter().map(host));
+        words.extend(hosts(machines));
     }
     words.extend(plan.volume.map(|volume| format!("--volume '{} B'", volume.count())));
     words.extend(plan.window.map(|window| format!("--window '{} B'", window.count())));
@@ -51,13 +58,45 @@ pub(super) fn command(report: &RunReport) -> String {
     words.join(" ")
 }
 
-/// A host by its addresses; by what it is reached today, its own user knows best.
-fn host(host: &Machine) -> String {
+/// The hosts by their addresses. The options know no host by ssh that is measured elsewhere, so such have an inventory.
+fn hosts(machines: &Machines) -> Vec<String> {
+    let mut words = if machines.hosts.iter().any(is_by_ssh) {
+        vec![format!("--hosts {INVENTORY}")]
+    } else {
+        machines.hosts.iter().filter_map(option).collect()
+    };
+    let paired = machines.hosts.iter().filter(|host| matches!(host.reached, Reached::Pairing { .. }));
+    words.extend(paired.map(|host| format!("--pair {}=CODE", host.name)));
+    words
+}
+
+fn is_by_ssh(host: &Machine) -> bool {
+    matches!(host.reached, Reached::Ssh { .. })
+}
+
+fn option(host: &Machine) -> Option<String> {
     let Machine { station, name, reached, measured } = host;
     match reached {
-        Reached::Tls { address } | Reached::Pairing { address } => format!("--{station} {name}={address}@{measured}"),
-        Reached::Ssh { destination } => format!("--{station} {name}={destination}@{measured}"),
+        Reached::Tls { address } | Reached::Pairing { address } => {
+            Some(format!("--{station} {name}={address}@{measured}"))
+        }
+        Reached::Ssh { .. } => None,
     }
+}
+
+/// The inventory that [`command`] names, if it does.
+fn inventory(network: &Network) -> Option<String> {
+    let Network::Machines(machines) = network else { return None };
+    machines.hosts.iter().any(is_by_ssh).then(|| machines.hosts.iter().map(entry).collect::<Vec<_>>().join("\n\n"))
+}
+
+fn entry(host: &Machine) -> String {
+    let Machine { station, name, reached, measured } = host;
+    let way = match reached {
+        Reached::Tls { address } | Reached::Pairing { address } => format!("control = \"{address}\""),
+        Reached::Ssh { destination } => format!("ssh = \"{destination}\""),
+    };
+    format!("[hosts.{name}]\nrole = \"{station}\"\n{way}\nmeasured = \"{measured}\"")
 }
 
 /// `--option a,b`, unless it is everything.
@@ -85,4 +124,61 @@ fn facts(report: &RunReport) -> Table {
     let mut table = Table::new("The run", &["", ""], 2);
     table.rows = facts.iter().map(|(name, value)| row(&[name, value], [])).collect();
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use btu_network::{Control, Host, Inventory};
+    use btu_suite::network::Station;
+    use btu_suite::plan::Profile;
+
+    use super::*;
+
+    fn machines(reached: [Reached; 3]) -> Network {
+        let hosts = Station::ALL.into_iter().zip(["alpha", "beta", "gamma"]).zip(reached).zip(10..);
+        let hosts = hosts.map(|(((station, name), reached), last)| Machine {
+            station,
+            name: name.to_owned(),
+            reached,
+            measured: IpAddr::from([198, 51, 100, last]),
+        });
+        Network::Machines(Machines { hosts: hosts.collect() })
+    }
+
+    fn tls(last: u8) -> Reached {
+        Reached::Tls { address: format!("192.0.2.{last}:7417") }
+    }
+
+    #[test]
+    fn hosts_with_agents_are_named_as_options_take_them() {
+        let pairing = Reached::Pairing { address: "192.0.2.12:99".to_owned() };
+        let network = machines([tls(10), tls(11), pairing]);
+        assert_eq!(inventory(&network), None);
+        let said = command(&Plan::whole(7, Profile::quick(), network));
+        assert_eq!(
+            said,
+            "btu rate --profile quick --seed 7 --test alpha=192.0.2.10:7417@198.51.100.10 --active \
+             beta=192.0.2.11:7417@198.51.100.11 --passive gamma=192.0.2.12:99@198.51.100.12 --pair gamma=CODE"
+        );
+        for word in said.split(' ').filter(|word| word.contains('@')) {
+            assert!(word.parse::<Host>().is_ok(), "{word}");
+        }
+    }
+
+    /// `--ssh` measures where ssh goes, which need not be where this run was measured.
+    #[test]
+    fn hosts_by_ssh_come_with_an_inventory() {
+        let ssh = |name: &str| Reached::Ssh { destination: format!("me@{name}") };
+        let network = machines([ssh("alpha"), tls(11), ssh("gamma")]);
+        let text = inventory(&network).unwrap();
+        let read = Inventory::read(&text, INVENTORY).unwrap();
+        let roles: Vec<&str> = read.hosts.iter().filter_map(|host| Some(host.role?.name())).collect();
+        assert_eq!(roles, ["test", "active", "passive"]);
+        assert_eq!(read.hosts[0].control, Control::Ssh("me@alpha".parse().unwrap()));
+        assert_eq!(read.hosts[2].measured, Some(IpAddr::from([198, 51, 100, 12])));
+        let said = command(&Plan::whole(7, Profile::quick(), network));
+        assert_eq!(said, "btu rate --profile quick --seed 7 --hosts hosts.toml");
+    }
 }
