@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use btu_control::protocol::agent_client::AgentClient;
 use btu_control::protocol::{
-    CollectReply, CollectRequest, HelloRequest, PROTOCOL, PrepareRequest, ReleaseRequest, RenewRequest, ReserveReply,
-    ReserveRequest, StartRequest,
+    AbandonRequest, CollectReply, CollectRequest, FollowRequest, HelloRequest, PROTOCOL, PrepareRequest,
+    ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest, StartRequest,
 };
-use btu_suite::activity::{Activity, Cpu, Disk, Order, Rounds, Work};
+use btu_suite::activity::{Activity, Cpu, Disk, HintEnd, Meeting, Order, PipeMeeting, Rounds, Word, Work};
+use btu_suite::hint::HintPlan;
+use btu_suite::pipe::{End, Kind, PipePlan, Place};
 use btu_units::Span;
 use hyper_util::rt::TokioIo;
 use nix::sys::signal::{Signal, kill};
@@ -185,6 +187,67 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
         let refused = client.hello(hello(PROTOCOL - 1)).await.unwrap_err();
         assert_eq!(refused.code(), Code::FailedPrecondition);
         assert!(refused.message().contains("lacks reservations"), "{}", refused.message());
+    });
+}
+
+/// What a worker says, from the word after those that the caller has heard, to its last.
+async fn follow(client: &mut AgentClient<Channel>, session: &[u8], heard: u64) -> Result<Vec<Word>, tonic::Status> {
+    let request = FollowRequest { cell: 1, step: 0, heard, session: session.to_vec() };
+    let mut told = client.follow(request).await?.into_inner();
+    let mut words = Vec::new();
+    while let Some(word) = told.message().await? {
+        words.push(serde_json::from_str(&word.word_json).unwrap());
+    }
+    Ok(words)
+}
+
+/// Alone, so that it needs no other end.
+fn small_hint() -> String {
+    let plan = PipePlan::new(1, Kind::Tcp, Place::Here);
+    let hint = HintPlan { trials: 3, target: Span::from_milliseconds(2), most_points: 3, ..HintPlan::standard(1) };
+    let meeting = PipeMeeting::Network(Meeting::Listen([127, 0, 0, 1].into()));
+    let end = HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: plan };
+    let activity = Activity::Hint(Box::new(end));
+    serde_json::to_string(&Order { seed: 1, deadline: Span::from_seconds(30), activity }).unwrap()
+}
+
+#[test]
+fn words_are_followed_while_they_are_said_and_afterwards() {
+    let agent = Running::with(None);
+    block_on(async {
+        let mut client = agent.client().await;
+        let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
+        let early = follow(&mut client, &session, 0).await.unwrap_err();
+        assert_eq!(early.code(), Code::FailedPrecondition, "{}", early.message());
+
+        set_off(&mut client, 1, &session, small_hint()).await;
+        let words = follow(&mut client, &session, 0).await.unwrap();
+        let (last, steps) = words.split_last().expect("a worker has a last word");
+        assert!(matches!(last, Word::Done(_)), "{last:?}");
+        assert!(!steps.is_empty() && steps.iter().all(|word| matches!(word, Word::Step(_))), "{steps:?}");
+        assert_eq!(follow(&mut client, &session, 1).await.unwrap(), words[1..], "from where the caller was");
+        assert!(follow(&mut client, &session, u64::MAX).await.unwrap().is_empty());
+
+        // Collected or not, what was said can be heard again; in another's session it cannot.
+        collect(&mut client, 1, &session).await.unwrap();
+        assert_eq!(follow(&mut client, &session, 0).await.unwrap(), words);
+        let foreign = follow(&mut client, &[9; 16], 0).await.unwrap_err();
+        assert_eq!(foreign.code(), Code::NotFound);
+    });
+}
+
+#[test]
+fn a_worker_that_is_killed_has_a_last_word_too() {
+    let agent = Running::with(None);
+    block_on(async {
+        let mut client = agent.client().await;
+        set_off(&mut client, 1, &[], crunch(60)).await;
+        let request = FollowRequest { cell: 1, step: 0, heard: 0, session: Vec::new() };
+        let mut told = client.follow(request).await.unwrap().into_inner();
+        client.abandon(AbandonRequest::default()).await.unwrap();
+        let last = told.message().await.unwrap().expect("a last word");
+        assert!(last.word_json.contains("abandoned"), "{}", last.word_json);
+        assert_eq!(told.message().await.unwrap(), None);
     });
 }
 

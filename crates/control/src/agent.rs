@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! service   what a controller may ask, and the answers
+//! caller    who calls, and which way he came in
 //! host      what the agent holds together: sessions, desks, the timer of leases
 //! sessions  who has the host, and for how long: a machine without a clock
 //! desk      what is in hand for one session: cells, kept accounts, impairments
 //! cell      the workers of one cell; worker: one process
 //! impair    kernel netem on incoming packets; presence: which agents live here
 //! policy    what controllers may make the host do; journal: what is written of it
+//! others    callers of other versions of the protocol
 //! serve     the way in, signals, the end; door: TLS over TCP; stdio: one connection, as ssh gives it
 //! ```
 
+mod caller;
 mod cell;
 mod desk;
 pub mod door;
@@ -19,6 +22,7 @@ pub(crate) mod drill;
 mod host;
 mod impair;
 mod journal;
+mod others;
 mod policy;
 mod presence;
 mod serve;
@@ -34,12 +38,15 @@ use std::sync::Arc;
 use thiserror::Error;
 use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
+use tonic::service::Routes;
 use tonic::transport::Server;
 
 use crate::protocol::MESSAGE_LIMIT_BYTES;
 use crate::protocol::agent_server::AgentServer;
 use crate::trust::TrustError;
-use host::{Host, Way};
+use caller::Way;
+use host::Host;
+use others::Others;
 pub use policy::{Cidr, Forbidden, Policy, PolicyError};
 pub use serve::{Entrance, ServiceSettings, Trust, serve};
 use service::Service;
@@ -115,13 +122,15 @@ async fn speak(settings: AgentSettings) -> Result<(), AgentError> {
     let listener = UnixListener::bind(&settings.socket)
         .map_err(|source| AgentError::Listen { path: settings.socket.clone(), source })?;
     let host = Host::new(&settings.station, &settings.executable, None, false).map_err(AgentError::Random)?;
-    let service = offer(&host, Way::Unix);
-    Server::builder().add_service(service).serve_with_incoming(UnixListenerStream::new(listener)).await?;
+    let routes = offer(&host, Way::Unix);
+    Server::builder().add_routes(routes).serve_with_incoming(UnixListenerStream::new(listener)).await?;
     Ok(())
 }
 
-fn offer(host: &Arc<Host>, way: Way) -> AgentServer<Service> {
-    AgentServer::new(Service { host: Arc::clone(host), way })
+/// The service as it is offered over one way in, and a sentence for who calls that of another version.
+fn offer(host: &Arc<Host>, way: Way) -> Routes {
+    let service = AgentServer::new(Service { host: Arc::clone(host), way })
         .max_decoding_message_size(MESSAGE_LIMIT_BYTES)
-        .max_encoding_message_size(MESSAGE_LIMIT_BYTES)
+        .max_encoding_message_size(MESSAGE_LIMIT_BYTES);
+    Routes::new(service).into_axum_router().fallback_service(Others).into()
 }

@@ -14,8 +14,9 @@ use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
 use tower::Service;
 
+use super::caller::Way;
 use super::door::{self, Door, DoorLimits};
-use super::host::{Host, Way};
+use super::host::Host;
 use super::offer;
 use crate::trust::{Identity, server_config};
 
@@ -35,7 +36,7 @@ impl Drill {
         let (address, calls) = (door.address(), Calls::default());
         let watch = calls.clone();
         let layer = tower::layer::layer_fn(move |inner| Watched { inner, calls: watch.clone() });
-        let router = door::server().layer(layer).add_service(offer(&host, Way::Network));
+        let router = door::server().layer(layer).add_routes(offer(&host, Way::Network));
         let serving = tokio::spawn(async move { router.serve_with_incoming(door).await.unwrap() });
         Self { address, calls, serving }
     }

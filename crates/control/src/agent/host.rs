@@ -12,8 +12,9 @@ use btu_suite::network::Impairment;
 use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
-use tonic::{Request, Status};
+use tonic::Status;
 
+use super::caller::Caller;
 use super::cell::Cell;
 use super::desk::Desk;
 use super::impair::Impaired;
@@ -21,62 +22,10 @@ use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
 use crate::protocol::{HelloReply, PROTOCOL};
-use crate::trust::Peer;
 use crate::{clock, octets};
 
 /// Whose work: a session's, or that of this machine's own who need none.
 pub(super) type Place = Option<SessionId>;
-
-/// How a controller came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// By a Unix socket: whoever can open it may use this machine anyway.
-    Unix,
-    /// By standard input and output: whoever started this process, by ssh.
-    Stdio,
-    /// By TLS.
-    Network,
-}
-
-/// Who calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Caller {
-    /// Somebody on this machine.
-    Local,
-    /// Whoever started this process; ssh knows who, and this process speaks with nobody else.
-    Starter,
-    /// The holder of a certificate with this name.
-    Named(String),
-    /// Somebody without one: a bug, and no one to serve.
-    Nobody,
-}
-
-impl Way {
-    pub(super) fn caller<T>(self, request: &Request<T>) -> Caller {
-        match self {
-            Self::Unix => Caller::Local,
-            Self::Stdio => Caller::Starter,
-            Self::Network => match request.extensions().get::<Peer>() {
-                Some(peer) => Caller::Named(peer.name.clone()),
-                None => Caller::Nobody,
-            },
-        }
-    }
-}
-
-impl Caller {
-    /// The name that was proved; empty when none was asked for.
-    pub(super) fn name(&self) -> &str {
-        match self {
-            Self::Named(name) => name,
-            Self::Local | Self::Starter | Self::Nobody => "",
-        }
-    }
-
-    pub(super) fn is_local(&self) -> bool {
-        *self == Self::Local
-    }
-}
 
 /// The agent of a host.
 pub(super) struct Host {

@@ -15,8 +15,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::Server;
 
+use super::caller::Way;
 use super::door::{self, Door, DoorLimits, Keeper};
-use super::host::{Host, Way};
+use super::host::Host;
 use super::policy::Policy;
 use super::presence::{AGENTS, Presence};
 use super::stdio::Stdio;
@@ -156,7 +157,7 @@ async fn by_unix(
     let listener = private_socket(path).await.map_err(listen)?;
     (settings.ready)(&path.display().to_string(), None);
     let served =
-        Server::builder().add_service(offer(host, Way::Unix)).serve_with_incoming(UnixListenerStream::new(listener));
+        Server::builder().add_routes(offer(host, Way::Unix)).serve_with_incoming(UnixListenerStream::new(listener));
     let ended = tokio::select! {
         served = served => served.map_err(AgentError::from),
         () = signals.follow(|| reload_policy(host, settings)) => Ok(()),
@@ -190,7 +191,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 async fn by_stdio(host: &Arc<Host>, settings: &ServiceSettings, signals: &mut Signals) -> Result<(), AgentError> {
     let (connection, ended, written) = Stdio::take().map_err(AgentError::Stdio)?;
     let incoming = stream::once(async { Ok::<_, io::Error>(connection) }).chain(stream::pending());
-    let served = door::server().add_service(offer(host, Way::Stdio)).serve_with_incoming(incoming);
+    let served = door::server().add_routes(offer(host, Way::Stdio)).serve_with_incoming(incoming);
     tokio::select! {
         served = served => served.map_err(AgentError::from),
         _ = ended => {
@@ -220,7 +221,7 @@ async fn by_network(
     let door = door.map_err(|source| AgentError::Open { address: listen, source })?;
     let keeper = door.keeper();
     (settings.ready)(&door.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());
-    let served = door::server().add_service(offer(host, Way::Network)).serve_with_incoming(door);
+    let served = door::server().add_routes(offer(host, Way::Network)).serve_with_incoming(door);
     tokio::select! {
         served = served => served.map_err(AgentError::from),
         () = signals.follow(|| {

@@ -12,8 +12,9 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 
+use super::caller::{Caller, Way};
 use super::desk::Desk;
-use super::host::{Caller, Host, Way, internal};
+use super::host::{Host, internal};
 use super::sessions::{Answer, Asked};
 use super::worker::{Heard, Worker};
 use crate::doctor;

@@ -22,7 +22,7 @@ use crate::protocol::agent_client::AgentClient;
 use crate::protocol::{
     AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FurnishRequest, HelloReply,
     HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL, PrepareRequest, ReleaseRequest, RenewReply,
-    RenewRequest, ReserveReply, ReserveRequest, StartRequest,
+    RenewRequest, ReserveReply, ReserveRequest, StartRequest, mismatch,
 };
 
 /// Connecting to a local agent that lives takes well under this.
@@ -275,7 +275,8 @@ fn words(status: &Status) -> String {
 
 fn version(status: &Status) -> String {
     match status.code() {
-        Code::Unimplemented => format!("it does not know protocol {PROTOCOL} of this btu: use the same btu on both"),
+        // Agents of every later protocol say so themselves.
+        Code::Unimplemented => mismatch((1, ""), (PROTOCOL, env!("CARGO_PKG_VERSION"))),
         _ => status.message().to_owned(),
     }
 }

@@ -134,7 +134,9 @@ fn an_agent_of_another_version() {
     let config = server_config(&house.identity("alpha", Role::Agent), None).unwrap();
     let error = call(serve_old_agent(config), &house.access());
     assert!(matches!(error, CoordinatorError::Version { .. }), "{error:?}");
-    assert!(error.to_string().contains("use the same btu on both"), "{error}");
+    let said = error.to_string();
+    assert!(said.starts_with("host alpha: this agent speaks protocol 1 and the controller 2 (btu "), "{said}");
+    assert!(said.contains("version 1 lacks reservations") && said.ends_with("use the same btu on both"), "{said}");
 }
 
 #[test]

@@ -1,0 +1,148 @@
+//! What attends a worker from its start to its end, whether somebody waits for it or not.
+
+use std::time::Duration;
+
+use btu_suite::activity::Word;
+use btu_suite::record::{Failure, Report};
+use btu_units::Span;
+use tokio::process::Child;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::process::{EXIT_LIMIT, Words, epitaph};
+use super::{Heard, STOP_LIMIT, Wish};
+use crate::protocol::MESSAGE_LIMIT_BYTES;
+
+/// How long the words of a worker that has finished already may take to be read.
+const SETTLE_LIMIT: Duration = Duration::from_millis(100);
+
+/// When a worker that says nothing is given up, and what for.
+struct Patience {
+    due: Instant,
+    failure: Failure,
+}
+
+pub(super) struct Attendant {
+    pub(super) child: Child,
+    pub(super) words: Words,
+    pub(super) wishes: mpsc::Receiver<Wish>,
+    pub(super) told: watch::Sender<Heard>,
+}
+
+impl Attendant {
+    pub(super) async fn attend(mut self, due: Instant, deadline: Span) {
+        let patience = Patience { due, failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() } };
+        let result = self.listen(patience).await;
+        // Waiting makes its CPU time count; it has nothing left to do but exit.
+        if timeout(EXIT_LIMIT, self.child.wait()).await.is_err() {
+            self.kill().await;
+        }
+        self.told.send_modify(|heard| {
+            if let Err(failure) = &result {
+                heard.words.push(farewell(failure));
+            }
+            heard.account = Some(account(&result));
+        });
+    }
+
+    async fn listen(&mut self, mut patience: Patience) -> Result<Report, Failure> {
+        loop {
+            tokio::select! {
+                biased;
+                word = self.words.next() => {
+                    if let Some(result) = self.hear(word).await {
+                        return result;
+                    }
+                }
+                () = sleep_until(patience.due) => {
+                    self.kill().await;
+                    return Err(patience.failure);
+                }
+                wish = self.wishes.recv() => {
+                    patience = patience_after(wish.unwrap_or(Wish::Kill), patience);
+                    // A timer is rounded up: the worker would have seen the end of its input meanwhile and died of that.
+                    if patience.due <= Instant::now() {
+                        self.kill().await;
+                        return Err(patience.failure);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps a word; the account if it was the last.
+    async fn hear(&mut self, word: Result<Option<(Word, String)>, String>) -> Option<Result<Report, Failure>> {
+        let failed = |message: String| Some(Err(Failure::Failed { message }));
+        match word {
+            Ok(Some((Word::Done(report), line))) => {
+                self.keep(line);
+                Some(Ok(*report))
+            }
+            Ok(Some((Word::Failed { message }, _))) => failed(message),
+            Ok(Some((Word::Point(_) | Word::Step(_), line))) => {
+                if self.keep(line) {
+                    return None;
+                }
+                self.kill().await;
+                failed(format!("it told more than {MESSAGE_LIMIT_BYTES} bytes of points"))
+            }
+            Ok(Some((Word::Ready { .. }, _))) => {
+                self.kill().await;
+                failed("it said a word that was not due".to_owned())
+            }
+            Ok(None) => Some(Err(Failure::Died { status: epitaph(&mut self.child).await })),
+            Err(status) => {
+                self.kill().await;
+                Some(Err(Failure::Died { status }))
+            }
+        }
+    }
+
+    /// Whether there was room.
+    fn keep(&self, line: String) -> bool {
+        let bytes = self.told.borrow().bytes + line.len();
+        let room = bytes <= MESSAGE_LIMIT_BYTES;
+        if room {
+            self.told.send_modify(|heard| {
+                heard.bytes = bytes;
+                heard.words.push(line);
+            });
+        }
+        room
+    }
+
+    async fn kill(&mut self) {
+        if let Err(error) = self.child.kill().await {
+            eprintln!("agent: killing a worker: {error}");
+        }
+    }
+}
+
+fn patience_after(wish: Wish, patience: Patience) -> Patience {
+    let failed = |limit: Duration, message: &str| Patience {
+        due: Instant::now() + limit,
+        failure: Failure::Failed { message: message.to_owned() },
+    };
+    match wish {
+        // One whose deadline has passed is not given more.
+        Wish::Stopped if patience.due <= Instant::now() => patience,
+        Wish::Stopped => failed(STOP_LIMIT, &format!("did not stop within {} s", STOP_LIMIT.as_secs())),
+        Wish::Settle => failed(SETTLE_LIMIT, "killed: its controller was not heard any more"),
+        Wish::Kill => failed(Duration::ZERO, "killed: it was abandoned"),
+    }
+}
+
+/// The last word in the name of a worker that failed, whether it said so itself or not.
+fn farewell(failure: &Failure) -> String {
+    let message = match failure {
+        Failure::Deadline { deadline_ns } => format!("not finished after {}", Span::from_nanoseconds(*deadline_ns)),
+        Failure::Failed { message } => message.clone(),
+        Failure::Died { status } => format!("it died: {status}"),
+    };
+    serde_json::to_string(&Word::Failed { message }).unwrap_or_default()
+}
+
+pub(super) fn account(result: &Result<Report, Failure>) -> String {
+    // Neither has a map with keys that are not text, the one thing that JSON cannot write.
+    serde_json::to_string(result).unwrap_or_default()
+}
