@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The port of agents unless somebody says otherwise.
@@ -29,28 +30,40 @@ pub struct Host {
     pub measured: Option<IpAddr>,
 }
 
-/// What a host does in `btu rate`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A host's role in `btu rate`: a station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum HostRole {
-    /// The machine under test.
+    /// The machine under test; never modified.
     Test,
-    /// The first black box.
+    /// The black box that takes part in every network activity.
     Active,
-    /// The second black box.
+    /// The second black box, for activities with two peers.
     Passive,
 }
 
 impl HostRole {
-    /// All, in the order of the stations.
+    /// All, in the order in which they are raised.
     pub const ALL: [Self; 3] = [Self::Test, Self::Active, Self::Passive];
 
-    /// As it is written.
+    /// As users see and write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Test => "test",
             Self::Active => "active",
             Self::Passive => "passive",
         }
+    }
+
+    /// Black boxes may delay and drop; the machine under test may not.
+    pub const fn is_black_box(self) -> bool {
+        !matches!(self, Self::Test)
+    }
+}
+
+impl fmt::Display for HostRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

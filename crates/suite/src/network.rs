@@ -7,44 +7,9 @@ use serde::{Deserialize, Serialize};
 
 mod machines;
 
+/// A host in a role; an inventory says which host has which.
+pub use btu_network::HostRole as Station;
 pub use machines::{Machine, Machines, Reached};
-
-/// A host in a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Station {
-    /// The machine under test; never modified.
-    Test,
-    /// The black box that takes part in every network activity.
-    Active,
-    /// The second black box, for activities with two peers.
-    Passive,
-}
-
-impl Station {
-    /// All stations, in the order in which they are raised.
-    pub const ALL: [Self; 3] = [Self::Test, Self::Active, Self::Passive];
-
-    /// The station's name as users see it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Active => "active",
-            Self::Passive => "passive",
-        }
-    }
-
-    /// Black boxes may delay and drop; the machine under test may not.
-    pub const fn is_black_box(self) -> bool {
-        !matches!(self, Self::Test)
-    }
-}
-
-impl fmt::Display for Station {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// The network between the stations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The three hosts of `btu rate`: who they are, and what can be measured on them.
 
 use btu_control::coordinator::{CoordinatorError, Party};
-use btu_network::{Host, HostRole};
+use btu_network::Host;
 use btu_suite::network::{Machine, Machines, Station};
 use btu_suite::plan::Plan;
 
@@ -34,7 +34,7 @@ fn machine(station: Station, host: &Host, reaching: &Reaching) -> Result<Machine
 fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
     if let Some(file) = &options.hosts {
         let inventory = named::inventory(file)?;
-        let found = HostRole::ALL.map(|role| {
+        let found = Station::ALL.map(|role| {
             inventory.hosts.iter().find(|host| host.role == Some(role)).cloned().ok_or_else(|| {
                 let (file, role) = (file.display(), role.name());
                 Refusal::Usage(format!("{file} has no host that is {role}: write `role = \"{role}\"` under one"))
