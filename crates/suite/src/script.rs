@@ -338,7 +338,10 @@ mod tests {
     use Station::{Active, Passive, Test};
 
     use super::*;
+    use crate::activity::{HintEnd, PipeEnd};
+    use crate::hint::HintPlan;
     use crate::network::Network;
+    use crate::pipe::{End, Kind, PipePlan, Place};
     use crate::plan::Profile;
 
     fn setting() -> Setting {
@@ -356,6 +359,48 @@ mod tests {
     fn steps_of(component: Component, load: Load) -> Script {
         let plan = Plan { window: Some(Bytes::new(4096)), ..Plan::whole(1, Profile::quick(), Network::Veth) };
         script(&plan, &Row::Network { component, message: Bytes::new(1024), load }, &setting())
+    }
+
+    /// The variants are those of the stored form, and each is called there what [`Activity::kind`] says.
+    #[test]
+    fn kinds_are_the_variants() {
+        let unknown = serde_json::from_str::<Activity>(r#"{"kind":"?"}"#).unwrap_err().to_string();
+        let listed = Activity::KINDS.map(|kind| format!("`{kind}`")).join(", ");
+        assert!(unknown.contains(&format!("expected one of {listed} at")), "{unknown}");
+
+        let plan = Plan::whole(1, Profile::quick(), Network::Veth);
+        let relayed = FtpSource::External {
+            user: "me".to_owned(),
+            password: "secret".to_owned(),
+            file: "file".to_owned(),
+            doorway: PathBuf::from("/doorway"),
+        };
+        let settings = [setting(), Setting { ftp: relayed, ..setting() }];
+        let scripts =
+            settings.iter().flat_map(|setting| plan.rows().into_iter().map(|row| script(&plan, &row, setting)));
+        let mut all: Vec<Activity> = scripts.flat_map(|script| script.steps).map(|step| step.order.activity).collect();
+        all.extend([Activity::Null, pipe(), hint()]);
+        let mut kinds = std::collections::BTreeSet::new();
+        for activity in all {
+            assert_eq!(serde_json::to_value(&activity).unwrap()["kind"], activity.kind());
+            kinds.insert(activity.kind());
+        }
+        assert_eq!(kinds.len(), Activity::KINDS.len(), "one of each: {kinds:?}");
+    }
+
+    fn pipe_plan() -> PipePlan {
+        PipePlan::new(1, Kind::Tcp, Place::Here)
+    }
+
+    fn pipe() -> Activity {
+        let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
+        Activity::Pipe(Box::new(PipeEnd { end: End::Near, meeting, token: [7; 16], plan: pipe_plan(), turns: false }))
+    }
+
+    fn hint() -> Activity {
+        let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
+        let hint = HintPlan::standard(2);
+        Activity::Hint(Box::new(HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: pipe_plan() }))
     }
 
     #[test]

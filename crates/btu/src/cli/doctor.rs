@@ -7,7 +7,9 @@ use clap::Args;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   btu doctor          what of this host will and will not work, and what mends it
-  btu doctor --json   the same as data";
+  btu doctor --json   the same as data
+
+`btu hosts check FILE` shows what the doctors of other hosts find, all hosts of an inventory at once.";
 
 /// `btu doctor`.
 #[derive(Debug, Args)]
