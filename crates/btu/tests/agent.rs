@@ -3,6 +3,8 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -332,7 +334,8 @@ fn only_a_dead_socket_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("letter.txt");
     std::fs::write(&file, "dear reader").unwrap();
-    let refused = output(&["agent", "--unix", file.to_str().unwrap()]);
+    let child = btu(&["agent", "--unix", file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
+    let refused = common::finish(child);
     assert_eq!(refused.status.code(), Some(3));
     assert!(text(&refused.stderr).contains("letter.txt: Address already in use"), "{}", text(&refused.stderr));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "dear reader");
@@ -380,4 +383,30 @@ fn a_wrong_policy_is_shown_in_its_line() {
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
     assert!(said.contains("policy.toml:2:12: ") && said.contains("    2 | duration = \"long\"\n"), "{said}");
+}
+
+/// `setcap`, as `btu doctor` advises it, must not close `/proc/AGENT/fd` to the agent's own workers.
+#[test]
+fn an_agent_with_file_capabilities_lets_its_workers_in() {
+    const NOBODY: u32 = 65534;
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("capabilities are given to files by root: tested as root only");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let program = directory.path().join("btu");
+    std::fs::copy(env!("CARGO_BIN_EXE_btu"), &program).unwrap();
+    let given = Command::new("setcap").args(["cap_net_admin,cap_net_raw+ep"]).arg(&program).status();
+    if !given.is_ok_and(|status| status.success()) {
+        eprintln!("no setcap, or a file system without capabilities: not tested");
+        return;
+    }
+    let mut command = Command::new(&program);
+    command.args(["agent", "--unix", "socket"]).current_dir(directory.path()).uid(NOBODY).gid(NOBODY);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let agent = Running { directory, child };
+    wait_for("the agent listens", || agent.socket().exists());
+    // proc_pid(5): the files of a process that is not "dumpable" are root's.
+    assert_eq!(std::fs::metadata(agent.process().join("fd")).unwrap().uid(), NOBODY);
 }
