@@ -75,7 +75,7 @@ fn a_credential_of_systemd_may_have_its_access_control_list() {
     let show = |mode, credentials: Option<&Path>| {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
-        command.args(["keys", "show"]).arg(&file).env_remove("CREDENTIALS_DIRECTORY");
+        command.args(["keys", "show"]).arg(&file).env("HOME", home.0.path()).env_remove("CREDENTIALS_DIRECTORY");
         command.envs(credentials.map(|directory| ("CREDENTIALS_DIRECTORY", directory)));
         command.output().unwrap().status.code()
     };
