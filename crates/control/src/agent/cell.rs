@@ -34,7 +34,7 @@ impl Cell {
     /// Starts all that are not started yet; `whole` says that the machine's CPU time is to be accounted for, too.
     pub(super) async fn start(&mut self, whole: bool) {
         if !std::mem::replace(&mut self.started, true) {
-            self.machine = whole.then(machine_cpu).and_then(Result::ok);
+            self.machine = whole.then(machine).flatten();
         }
         for worker in self.workers.values_mut() {
             worker.start().await;
@@ -76,7 +76,7 @@ impl Cell {
     fn reply(&self, accounts: Vec<Account>) -> nix::Result<CollectReply> {
         let agent = clock::used(self.agent_before, clock::own_cpu()?);
         let workers = clock::used(self.children_before, clock::children_cpu()?);
-        let machine = self.machine.as_ref().and_then(|before| Some(delta(before, &machine_cpu().ok()?)));
+        let machine = self.machine.as_ref().and_then(|before| Some(delta(before, &machine()?)));
         Ok(CollectReply {
             accounts,
             agent_user_ns: agent.user.nanoseconds(),
@@ -86,4 +86,9 @@ impl Cell {
             machine_json: machine.and_then(|machine| serde_json::to_string(&machine).ok()).unwrap_or_default(),
         })
     }
+}
+
+/// The machine's CPU time so far. Without it the controller does not take the cell, and says to look here.
+fn machine() -> Option<MachineCpu> {
+    machine_cpu().inspect_err(|error| eprintln!("agent: reading /proc/stat: {error}")).ok()
 }

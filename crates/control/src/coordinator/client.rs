@@ -194,7 +194,9 @@ impl AgentLink {
         let mut client = self.client.clone();
         let limit = Duration::from(deadline) + COLLECT_MARGIN;
         let reply = self.call("collecting a cell", limit, client.collect(request)).await?;
-        let (cpu, machine) = (cpu(station, &reply), serde_json::from_str(&reply.machine_json).ok());
+        let cpu = cpu(station, &reply);
+        let machine = Some(&reply.machine_json).filter(|json| !json.is_empty());
+        let machine = machine.map(|json| serde_json::from_str(json)).transpose().map_err(CoordinatorError::Document)?;
         let results = reply.accounts.into_iter().map(|account| {
             let result = serde_json::from_str(&account.result_json).map_err(CoordinatorError::Document)?;
             Ok((account.step as usize, result))

@@ -21,7 +21,7 @@ use super::error::CoordinatorError;
 use super::hosts::{Guest, Purpose, Return};
 use crate::environment;
 use crate::protocol::DescribeReply;
-use ground::{Hosts, House, machine_cpu, surroundings};
+use ground::{Hosts, House, machine_cpu};
 use scene::Surroundings;
 
 pub(super) use scene::Scene;
@@ -97,7 +97,7 @@ impl Stage {
         }
         let (machine, wire) = match &mut self.ground {
             Ground::House(house) => (environment::delta(&machine_before, &machine_cpu()?), house.wire.account()?),
-            Ground::Hosts(_) => surroundings(&accounts),
+            Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
         Ok(Scene::of(script, accounts, Surroundings { machine, wire, clocks: self.clocks(), began }))
     }
@@ -152,7 +152,7 @@ impl Stage {
     }
 
     async fn start(&mut self, cell: u64, script: &Script) -> Result<(), CoordinatorError> {
-        let agents = self.taking_part(script);
+        let agents = self.taking_part(script)?;
         try_join_all(agents.into_iter().map(|(_, mut agent)| async move { agent.start(cell).await })).await?;
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Stage {
     /// Black boxes that only serve are asked after the others, since serving ends when those have finished.
     async fn collect(&mut self, cell: u64, script: &Script) -> Result<Vec<StationAccount>, CoordinatorError> {
         let deadline = script.steps.iter().map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
-        let (first, last): (Vec<_>, Vec<_>) = self.taking_part(script).into_iter().partition(|(station, _)| {
+        let (first, last): (Vec<_>, Vec<_>) = self.taking_part(script)?.into_iter().partition(|(station, _)| {
             !script.steps.iter().any(|step| step.station == *station && step.role == Role::Support)
         });
         let mut accounts = Vec::with_capacity(first.len() + last.len());
@@ -174,10 +174,10 @@ impl Stage {
         Ok(accounts)
     }
 
-    fn taking_part(&self, script: &Script) -> Vec<(Station, AgentLink)> {
+    fn taking_part(&self, script: &Script) -> Result<Vec<(Station, AgentLink)>, CoordinatorError> {
         let involved = |station: &Station| script.steps.iter().any(|step| step.station == *station);
         let stations = Station::ALL.into_iter().filter(involved);
-        stations.filter_map(|station| Some((station, self.agent(station).ok()?))).collect()
+        stations.map(|station| Ok((station, self.agent(station)?))).collect()
     }
 
     /// Kills whatever still runs.

@@ -123,10 +123,13 @@ impl Hosts {
         self.guests.iter().filter_map(|(station, guest)| Some((*station, guest.clock()?))).collect()
     }
 
+    fn name(&self, station: Station) -> String {
+        self.machines.of(station).map_or_else(|| station.to_string(), |host| host.name.clone())
+    }
+
     pub(super) fn unreachable(&self, to: Station, message: String) -> CoordinatorError {
-        let name = |station| self.machines.of(station).map_or_else(|| station.to_string(), |host| host.name.clone());
         let address = self.address(to).map_or_else(String::new, |address| address.to_string());
-        CoordinatorError::Unreachable { from: name(Station::Test), to: name(to), address, message }
+        CoordinatorError::Unreachable { from: self.name(Station::Test), to: self.name(to), address, message }
     }
 
     /// The time left, for those who ask a host meanwhile.
@@ -172,13 +175,23 @@ impl Hosts {
         }
     }
 
+    /// The test host's processors over a cell, and no wire.
+    pub(super) fn surroundings(
+        &self,
+        accounts: &[StationAccount],
+    ) -> Result<(MachineCpu, WireAccount), CoordinatorError> {
+        let Some(test) = accounts.iter().find(|account| account.cpu.station == Station::Test) else {
+            return Ok((MachineCpu::default(), WireAccount::default()));
+        };
+        let machine = test.machine.ok_or_else(|| CoordinatorError::Agent {
+            who: format!("host {}", self.name(Station::Test)),
+            operation: "accounting for its processors",
+            message: "its agent could not read /proc/stat; its log says why".to_owned(),
+        })?;
+        Ok((machine, WireAccount::default()))
+    }
+
     pub(super) async fn release(&mut self) {
         futures_util::future::join_all(self.guests.values_mut().map(Guest::release)).await;
     }
-}
-
-/// The test host's processors over a cell, and no wire.
-pub(super) fn surroundings(accounts: &[StationAccount]) -> (MachineCpu, WireAccount) {
-    let test = accounts.iter().find(|account| account.cpu.station == Station::Test);
-    (test.and_then(|account| account.machine).unwrap_or_default(), WireAccount::default())
 }
