@@ -371,7 +371,9 @@ fn strangers_are_never_let_in_by_mistake() {
         assert!(text(&refused.stderr).contains("--identity"), "{}", text(&refused.stderr));
     }
     assert_eq!(output(&["agent", "--pair", "--listen", "alpha"]).status.code(), Some(2));
-    assert_eq!(output(&["agent", "--identity", "/nowhere.pem"]).status.code(), Some(3));
+    let nowhere = output(&["agent", "--identity", "/nowhere.pem"]);
+    assert_eq!(nowhere.status.code(), Some(3));
+    assert_eq!(text(&nowhere.stderr), "btu: reading /nowhere.pem: No such file or directory (os error 2)\n");
 }
 
 #[test]
