@@ -217,7 +217,11 @@ pub(super) fn with_reasons(mut text: String, error: &dyn std::error::Error) -> S
         }
         source = error.source();
     }
-    text
+    // Some libraries add an address at which programmers can read on.
+    match text.find(": https://docs.rs/") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
 }
 
 /// Who asked to stop.
