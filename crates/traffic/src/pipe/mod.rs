@@ -19,6 +19,7 @@ mod message;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod pairs;
+mod patience;
 mod perform;
 mod pieces;
 mod quic;
@@ -116,6 +117,8 @@ pub(crate) struct Terms {
     pub(crate) plan: PipePlan,
     /// Whether this end may be kept waiting between sizes, by who started it.
     pub(crate) turns: bool,
+    /// Whether both ends work between messages: then silence means nothing.
+    pub(crate) works: bool,
     /// How long they may take to find each other.
     pub(crate) deadline: Span,
 }

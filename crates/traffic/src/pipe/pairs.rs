@@ -91,7 +91,10 @@ pub(super) fn play<P: Pipe>(talks: &mut [Talk<P>], round: Round, each: Option<&m
             .map(|talk| {
                 scope.spawn(move || {
                     let mut own = is_timed.then(Histogram::new);
-                    play_one(talk, round, own.as_mut(), Some(start)).map(|played| (played, own))
+                    let played = play_one(talk, round, own.as_mut(), Some(start));
+                    // The others may take longer.
+                    talk.pipe.rest();
+                    played.map(|played| (played, own))
                 })
             })
             .collect();

@@ -79,13 +79,13 @@ impl<S: Setup + 'static> Doing<S> {
         let PipeEnd { end, meeting, token, plan, turns } = part.clone();
         let most = largest(plan.kind);
         let largest = plan.sizes.list().into_iter().filter(|size| *size <= most).max().unwrap_or(Bytes::new(1));
-        let terms = Terms { end, token, plan, turns, deadline: order.deadline };
-        let setup = S::prepare(&meeting, &terms)?;
-        let messages = messages(&terms, largest, order.seed);
         let hint = match &order.activity {
             Activity::Hint(part) => Some(part.hint.clone()),
             _ => None,
         };
+        let terms = Terms { end, token, plan, turns, works: hint.is_some(), deadline: order.deadline };
+        let setup = S::prepare(&meeting, &terms)?;
+        let messages = messages(&terms, largest, order.seed);
         Ok(Box::new(Self { setup, meeting, terms, seed: order.seed, messages, largest, hint }))
     }
 

@@ -1,12 +1,14 @@
 //! QUIC: a bidirectional stream of one connection, by quinn on a runtime of this thread.
 //!
-//! The connection is driven while a call waits. The near end opens the stream and says the token first. A peer that falls
-//! silent is found out by the idle time-out (RFC 9000, section 10.1), since nothing else tells: keep-alives hold it off. An
-//! end that may be kept waiting cannot show that it is there; then nothing times out, and who started both sees to it.
+//! The connection is driven while a call waits, and by a thread of its own while its owner does something else. The near end
+//! opens the stream and says the token first. A peer that falls silent is found out by the idle time-out (RFC 9000, section
+//! 10.1), since nothing else tells: keep-alives hold it off. Only ends that work between messages cannot show that they are
+//! there; then nothing times out, and who started both sees to it.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use btu_suite::activity::{Meeting, PipeMeeting, Token};
@@ -16,6 +18,7 @@ use quinn::{
     TransportConfig, VarInt,
 };
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -29,6 +32,10 @@ use crate::error::TrafficError;
 /// Silence that means that nobody is there any more: shorter than the two seconds after which an end must know.
 const SILENCE_MS: u32 = 1500;
 
+/// The same where ends take turns or there are several pairs: there, who started them sees at once when one is killed, and a
+/// machine that stands still for a while should not end a run.
+const LONG_SILENCE_MS: u32 = 5000;
+
 /// So often an end that has nothing to say shows that it is there.
 const KEEP_ALIVE: Duration = Duration::from_millis(400);
 
@@ -39,10 +46,6 @@ const WINDOW: u32 = 16 << 20;
 const HESITATION: Duration = Duration::from_secs(1);
 const CALLERS: usize = 32;
 
-/// What is owed is acknowledged within this: QUIC's longest delay of 25 ms (RFC 9000, section 18.2), and a little more. An
-/// acknowledgement that waited for this end's next turn would tell the other one of a round trip as long.
-const ACKNOWLEDGED: Duration = Duration::from_millis(30);
-
 /// How long an end waits for the other to hear its last word.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -52,8 +55,8 @@ pub(super) struct Quic {
     local: SocketAddr,
     callee: Option<SocketAddr>,
     token: Token,
-    /// Whether this end may be busy with something else for a while: another's turn, or further pairs that meet.
-    turns: bool,
+    /// Silence that means that nobody is there any more; `None` where it means nothing.
+    silence_ms: Option<u32>,
 }
 
 /// An established stream: who it belongs to, and both directions.
@@ -74,7 +77,9 @@ impl Setup for Quic {
             Ok((socket, local))
         };
         let (socket, local) = bind().map_err(|source| TrafficError::Listen { address, source })?;
-        Ok(Self { socket, local, callee, token: terms.token, turns: terms.turns || terms.plan.pairs > 1 })
+        let is_long = terms.turns || terms.plan.pairs > 1;
+        let silence_ms = (!terms.works).then_some(if is_long { LONG_SILENCE_MS } else { SILENCE_MS });
+        Ok(Self { socket, local, callee, token: terms.token, silence_ms })
     }
 
     fn endpoint(&self) -> Option<SocketAddr> {
@@ -86,7 +91,7 @@ impl Setup for Quic {
         let failed = |source| TrafficError::Socket { operation: "open a QUIC connection", object, source };
         let runtime = runtime().map_err(failed)?;
         let (endpoint, segments) =
-            runtime.block_on(async { open(self.socket, self.callee, self.turns) }).map_err(failed)?;
+            runtime.block_on(async { open(self.socket, self.callee, self.silence_ms) }).map_err(failed)?;
         let mut meeting = Box::pin(async {
             match self.callee {
                 Some(peer) => call(&endpoint, peer, &self.token).await,
@@ -100,13 +105,13 @@ impl Setup for Quic {
             }
         };
         drop(meeting);
-        Ok(QuicPipe { runtime, endpoint, connection, sends, receives, segments })
+        Ok(QuicPipe { runtime: Arc::new(runtime), caretaker: None, endpoint, connection, sends, receives, segments })
     }
 }
 
 /// The endpoint, and how many datagrams its socket hands to the kernel at once.
-fn open(socket: UdpSocket, callee: Option<SocketAddr>, turns: bool) -> io::Result<(Endpoint, usize)> {
-    let transport = Arc::new(transport(turns));
+fn open(socket: UdpSocket, callee: Option<SocketAddr>, silence_ms: Option<u32>) -> io::Result<(Endpoint, usize)> {
+    let transport = Arc::new(transport(silence_ms));
     let serve = || {
         let crypto = QuicServerConfig::try_from(certificate::server()?).map_err(io::Error::other)?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
@@ -125,11 +130,11 @@ fn open(socket: UdpSocket, callee: Option<SocketAddr>, turns: bool) -> io::Resul
     Ok((endpoint, segments))
 }
 
-fn transport(turns: bool) -> TransportConfig {
+fn transport(silence_ms: Option<u32>) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
-        .max_idle_timeout((!turns).then(|| VarInt::from_u32(SILENCE_MS).into()))
-        .keep_alive_interval((!turns).then_some(KEEP_ALIVE))
+        .max_idle_timeout(silence_ms.map(|silence| VarInt::from_u32(silence).into()))
+        .keep_alive_interval(silence_ms.map(|_| KEEP_ALIVE))
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .max_concurrent_uni_streams(VarInt::from_u32(0))
         .stream_receive_window(VarInt::from_u32(WINDOW))
@@ -182,9 +187,30 @@ async fn hear(caller: Incoming, token: Token) -> io::Result<Stream> {
     Err(io::Error::new(ErrorKind::PermissionDenied, "not the token of this flow"))
 }
 
+/// A thread that drives a connection until it is told to stop.
+struct Caretaker {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Caretaker {
+    fn start(runtime: Arc<Runtime>) -> io::Result<Self> {
+        let (stop, stopped) = oneshot::channel();
+        let drive = move || drop(runtime.block_on(stopped));
+        Ok(Self { stop, thread: thread::Builder::new().name("caretaker".to_owned()).spawn(drive)? })
+    }
+
+    fn stop(self) {
+        drop(self.stop);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    }
+}
+
 /// An end of a stream.
 pub(super) struct QuicPipe {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
+    /// Drives the connection while nobody calls.
+    caretaker: Option<Caretaker>,
     endpoint: Endpoint,
     connection: Connection,
     sends: SendStream,
@@ -192,18 +218,37 @@ pub(super) struct QuicPipe {
     segments: usize,
 }
 
+impl QuicPipe {
+    /// Takes over from the caretaker.
+    #[inline]
+    fn take_over(&mut self) {
+        if let Some(caretaker) = self.caretaker.take() {
+            caretaker.stop();
+        }
+    }
+}
+
+impl Drop for QuicPipe {
+    fn drop(&mut self) {
+        self.take_over();
+    }
+}
+
 impl Pipe for QuicPipe {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.take_over();
         let Self { runtime, sends, .. } = self;
         runtime.block_on(async { sends.write_all(message).await.map_err(io::Error::from) })
     }
 
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
+        self.take_over();
         let Self { runtime, receives, .. } = self;
         runtime.block_on(async { receives.read_exact(room).await.map_err(gone) })
     }
 
     fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        self.take_over();
         let Self { runtime, sends, receives, .. } = self;
         runtime.block_on(async {
             let (sent, received) = tokio::join!(sends.write_all(message), receives.read_exact(room));
@@ -213,10 +258,14 @@ impl Pipe for QuicPipe {
     }
 
     fn rest(&mut self) {
-        self.runtime.block_on(async { tokio::time::sleep(ACKNOWLEDGED).await });
+        if self.caretaker.is_none() {
+            // Without a thread, acknowledgements only wait for this end's next call.
+            self.caretaker = Caretaker::start(Arc::clone(&self.runtime)).ok();
+        }
     }
 
     fn close(&mut self) {
+        self.take_over();
         let Self { runtime, connection, sends, .. } = self;
         // Either all is acknowledged, or the other end has closed, which it does when it has heard everything.
         if sends.finish().is_ok() {

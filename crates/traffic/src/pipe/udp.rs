@@ -19,6 +19,7 @@ use btu_suite::pipe::{End, Pattern};
 use btu_units::{Bytes, Time};
 
 use super::check::network;
+use super::patience::{Answers, FIRST_WAIT, LONGEST_WAIT, PATIENCE, PROBE_WAIT, Silence};
 use super::talk::nonsense;
 use super::{Pipe, Repeats, Setup, Terms};
 use crate::clock::{Limit, now};
@@ -37,18 +38,8 @@ const SPARE: usize = 128;
 /// The largest message: an IPv4 packet of 65,535 bytes less 20 of IP, 8 of UDP and the number.
 pub(super) const LARGEST: Bytes = Bytes::new(65_507 - NUMBER as u64);
 
-/// How long the near end waits before it repeats, at first: what Linux's TCP waits at least. An answer that comes after
-/// the repetition doubles it.
-const FIRST_WAIT: Duration = Duration::from_millis(200);
-
-/// How long an end waits before it looks whether the other one is still there.
-const PROBE_WAIT: Duration = Duration::from_millis(500);
-
-/// The longest such wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
-
-/// Silence that means that nobody is there any more.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// So many messages in a row that come only after a repetition mean that it comes too early.
+const LATE_IN_A_ROW: u32 = 3;
 
 /// A UDP end that is bound.
 pub(super) struct Udp {
@@ -89,6 +80,8 @@ impl Setup for Udp {
             heard: 0,
             stream: Stream::default(),
             books: Repeats::default(),
+            answers: Answers::default(),
+            repaired: 0,
         })
     }
 }
@@ -114,6 +107,9 @@ pub(super) struct UdpPipe {
     heard: u64,
     stream: Stream,
     books: Repeats,
+    answers: Answers,
+    /// Messages in a row that came only after a repetition.
+    repaired: u32,
 }
 
 /// Numbers of the last stream, and which of them have come.
@@ -161,8 +157,11 @@ impl Pipe for UdpPipe {
             match self.judge(length, room)? {
                 Verdict::New => {
                     self.heard += 1;
-                    return Ok(());
+                    self.answers.learn(room.len(), &silence);
+                    return if self.both_ways && self.repeats { self.look_back(&silence) } else { Ok(()) };
                 }
+                // Where messages go both ways, every repair brings some that had come before.
+                Verdict::Again if self.repeats && self.both_ways => {}
                 Verdict::Again if self.repeats => self.be_more_patient()?,
                 Verdict::Again => self.repeat()?,
                 Verdict::Stray => {
@@ -181,6 +180,7 @@ impl Pipe for UdpPipe {
     fn cast(&mut self, message: &[u8]) -> io::Result<()> {
         let number = self.sent.to_be_bytes();
         self.sent += 1;
+        self.answers.behind_stream = true;
         post(stream::send_parts(self.exchange.socket(), &[IoSlice::new(&number), IoSlice::new(message)], 0))
     }
 
@@ -231,13 +231,14 @@ fn post(sent: io::Result<usize>) -> io::Result<()> {
 impl UdpPipe {
     /// Waits for a datagram; its message lies in `room`, and its length is returned.
     fn listen(&mut self, room: &mut [u8], silence: &mut Silence) -> io::Result<Option<usize>> {
+        let length = room.len();
         loop {
             let mut parts =
                 [IoSliceMut::new(&mut self.number), IoSliceMut::new(room), IoSliceMut::new(&mut self.spare)];
             match stream::receive_parts(self.exchange.socket(), &mut parts, 0) {
                 Ok(length) => return Ok(Some(length)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if is_pause(&error) => self.bear_silence(silence)?,
+                Err(error) if is_pause(&error) => self.bear_silence(silence, length)?,
                 Err(error) => return Err(error),
             }
         }
@@ -318,20 +319,33 @@ impl UdpPipe {
         post(self.exchange.send(last))
     }
 
+    /// A message that came only after a repetition may have been lost, or late; several one after the other were late.
+    fn look_back(&mut self, silence: &Silence) -> io::Result<()> {
+        self.repaired = if silence.repeated.is_some() { self.repaired + 1 } else { 0 };
+        if self.repaired < LATE_IN_A_ROW {
+            return Ok(());
+        }
+        self.repaired = 0;
+        self.be_more_patient()
+    }
+
     /// The answer had been on its way: there was no need to repeat.
     fn be_more_patient(&mut self) -> io::Result<()> {
         self.wait = (self.wait * 2).min(LONGEST_WAIT);
         self.exchange.wait_at_most(self.wait.min(PROBE_WAIT)).map_err(io::Error::other)
     }
 
-    /// Nothing has come for as long as a call waits.
-    fn bear_silence(&mut self, silence: &mut Silence) -> io::Result<()> {
+    /// Nothing has come for as long as a call waits; a message of this length is due.
+    fn bear_silence(&mut self, silence: &mut Silence, length: usize) -> io::Result<()> {
         if !self.repeat_if_due(silence, self.wait.min(PROBE_WAIT))? {
             self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
         }
-        let is_long = silence.since.is_some_and(|since| Duration::from(now().since(since)) > PATIENCE);
+        // The far end is asked whenever the near one likes; only who has asked knows when an answer is due.
+        let patience = if self.repeats { self.answers.patience(length, self.wait) } else { PATIENCE };
+        let is_long = silence.since.is_some_and(|since| Duration::from(now().since(since)) > patience);
         if is_long && !self.turns {
-            return Err(io::Error::new(ErrorKind::TimedOut, "nothing has come for 20 s"));
+            let why = format!("nothing has come for {:.1} s", patience.as_secs_f64());
+            return Err(io::Error::new(ErrorKind::TimedOut, why));
         }
         Ok(())
     }
@@ -348,11 +362,4 @@ impl UdpPipe {
         }
         Ok(is_due)
     }
-}
-
-/// How long nothing new has come while a call waited, and when this end repeated last.
-#[derive(Default)]
-struct Silence {
-    since: Option<Time>,
-    repeated: Option<Time>,
 }

@@ -7,7 +7,7 @@ use btu_suite::activity::Word;
 use btu_suite::pipe::{Kind, Pattern, PipePlan, Precision};
 use btu_units::Span;
 
-use super::{NEVER, describe, every_way, pair, processes};
+use super::{NEVER, describe, every_way, pair, plan, processes};
 
 /// An end that was killed ends the other within this.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
@@ -50,5 +50,23 @@ fn a_killed_process_ends_the_other() {
             assert!(matches!(last, Some(Word::Failed { .. })), "{}: {last:?}", describe(&plan));
             assert!(begun.elapsed() < ENDS_WITHIN, "{} {is_near}: {:?}", describe(&plan), begun.elapsed());
         }
+    }
+}
+
+/// Longer than QUIC's idle time-out, between two sizes: as when others have their turn.
+#[test]
+fn an_end_that_does_something_else_for_a_while_stays_connected() {
+    for pairs in [1, 2] {
+        let plan = PipePlan { pairs, ..plan(Kind::Quic, Pattern::PingPong, "1,1000") };
+        let (near, far, _directory) = pair(&plan).expect("both ends are set up");
+        let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
+        let away = if pairs == 1 { Duration::from_millis(2500) } else { Duration::from_secs(6) };
+        let report = near.perform_telling(&NEVER, &mut |_| {
+            thread::sleep(away);
+            Ok(())
+        });
+        let far = far.join().expect("no panic");
+        report.unwrap_or_else(|error| panic!("{pairs}: {error} ({far:?})"));
+        far.unwrap_or_else(|error| panic!("{pairs}: {error}"));
     }
 }

@@ -2,8 +2,10 @@
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use btu_suite::activity::{Meeting, PipeMeeting, Word};
 use btu_suite::pipe::{Books, End, Kind, Pattern, PipePlan, Point, Precision};
@@ -11,8 +13,8 @@ use btu_units::Span;
 
 use super::{HERE, NEVER, describe, plan, prepare};
 
-/// Carries datagrams between the ends, and drops every so many.
-fn lossy_relay(to: SocketAddr, one_in: u64) -> SocketAddr {
+/// Carries datagrams between the ends, and drops those whose number it should.
+fn lossy_relay(to: SocketAddr, drops: impl Fn(u64) -> bool + Send + 'static) -> SocketAddr {
     let (front, back) = (UdpSocket::bind((HERE, 0)).expect("a socket"), UdpSocket::bind((HERE, 0)).expect("a socket"));
     back.connect(to).expect("a peer");
     let address = front.local_addr().expect("an address");
@@ -24,14 +26,14 @@ fn lossy_relay(to: SocketAddr, one_in: u64) -> SocketAddr {
             if let Ok((length, from)) = front.recv_from(&mut room) {
                 caller = Some(from);
                 count += 1;
-                if !count.is_multiple_of(one_in) && back.send(&room[..length]).is_err() {
+                if !drops(count) && back.send(&room[..length]).is_err() {
                     return;
                 }
             }
             match (back.recv(&mut room), caller) {
                 (Ok(length), Some(caller)) => {
                     count += 1;
-                    if !count.is_multiple_of(one_in) && front.send_to(&room[..length], caller).is_err() {
+                    if !drops(count) && front.send_to(&room[..length], caller).is_err() {
                         return;
                     }
                 }
@@ -46,7 +48,7 @@ fn lossy_relay(to: SocketAddr, one_in: u64) -> SocketAddr {
 /// The points of a plan whose every so manieth datagram gets lost.
 fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
     let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), plan).expect("listens");
-    let to = lossy_relay(far.endpoint().expect("it listens"), one_in);
+    let to = lossy_relay(far.endpoint().expect("it listens"), move |count| count.is_multiple_of(one_in));
     let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), plan).expect("connects");
     let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut points = Vec::new();
@@ -92,4 +94,28 @@ fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
         assert_eq!((point.books.lost(), wrong), (Some(sent - received - duplicates), 0), "{point:?}");
         assert!(point.trials.iter().all(|trial| trial.elapsed > Span::ZERO && trial.clock == End::Far));
     }
+}
+
+/// Nothing comes through any more, and no machine says that nobody listens: as when a cable is pulled.
+#[test]
+fn a_peer_that_vanishes_without_a_word_is_noticed() {
+    let plan = plan(Kind::Udp, Pattern::PingPong, "1..1KB");
+    let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), &plan).expect("listens");
+    let pulled = Arc::new(AtomicBool::new(false));
+    let cable = Arc::clone(&pulled);
+    let to = lossy_relay(far.endpoint().expect("it listens"), move |_| cable.load(Ordering::Relaxed));
+    let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), &plan).expect("connects");
+    // It waits longer than this test lasts, as it cannot know when it will be asked.
+    thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
+    let mut begun = None;
+    let report = near.perform_telling(&NEVER, &mut |_| {
+        begun.get_or_insert_with(Instant::now);
+        pulled.store(true, Ordering::Relaxed);
+        Ok(())
+    });
+    let error = report.expect_err("the far end cannot answer").to_string();
+    let waited = begun.expect("a size was measured").elapsed();
+    assert!(error.contains("nothing has come for"), "{error}");
+    // 2.5 s and a probe's wait, but four times as long as the longest wait that a busy machine has made before.
+    assert!(waited > Duration::from_secs(2) && waited < Duration::from_secs(15), "{waited:?}");
 }
