@@ -24,16 +24,33 @@ pub(crate) fn now() -> Time {
     Time::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// CPU time of this thread so far: an activity is performed by one thread.
+/// CPU time of this thread so far: most activities are performed by one thread.
 pub(crate) fn cpu() -> CpuTime {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("every Linux kernel has RUSAGE_THREAD");
-    let span = |time: TimeVal| Span::from_microseconds(time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64);
-    CpuTime { user: span(usage.user_time()), system: span(usage.system_time()) }
+    used(UsageWho::RUSAGE_THREAD)
 }
 
 /// CPU time since `earlier`.
 pub(crate) fn cpu_since(earlier: CpuTime) -> CpuTime {
-    let now = cpu();
+    difference(cpu(), earlier)
+}
+
+/// CPU time of all threads of this process so far, for activities that have several: a worker performs one activity.
+pub(crate) fn process_cpu() -> CpuTime {
+    used(UsageWho::RUSAGE_SELF)
+}
+
+/// CPU time of all threads since `earlier`.
+pub(crate) fn process_cpu_since(earlier: CpuTime) -> CpuTime {
+    difference(process_cpu(), earlier)
+}
+
+fn used(who: UsageWho) -> CpuTime {
+    let usage = getrusage(who).expect("every Linux kernel has RUSAGE_SELF and RUSAGE_THREAD");
+    let span = |time: TimeVal| Span::from_microseconds(time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64);
+    CpuTime { user: span(usage.user_time()), system: span(usage.system_time()) }
+}
+
+fn difference(now: CpuTime, earlier: CpuTime) -> CpuTime {
     CpuTime { user: now.user.saturating_sub(earlier.user), system: now.system.saturating_sub(earlier.system) }
 }
 
@@ -127,5 +144,19 @@ mod tests {
         let (time, before) = (now(), cpu());
         while cpu_since(before).user + cpu_since(before).system < Span::from_milliseconds(2) {}
         assert!(now().since(time) >= Span::from_milliseconds(1));
+    }
+
+    #[test]
+    fn the_process_counts_what_another_thread_does() {
+        let (own, all) = (cpu(), process_cpu());
+        std::thread::spawn(|| {
+            let before = cpu();
+            while cpu_since(before).user + cpu_since(before).system < Span::from_milliseconds(20) {}
+        })
+        .join()
+        .expect("no panic");
+        let (own, all) = (cpu_since(own), process_cpu_since(all));
+        assert!(all.user + all.system >= Span::from_milliseconds(20), "{all:?}");
+        assert!(own.user + own.system < Span::from_milliseconds(20), "{own:?}");
     }
 }

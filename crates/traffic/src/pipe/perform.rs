@@ -32,7 +32,7 @@ use super::udp::Udp;
 use super::unix::{UnixPackets, UnixStream};
 use super::zero_copy::ZeroCopyTcp;
 use super::{Pipe, Setup, Terms, pairs};
-use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::clock::{Limit, now, process_cpu, process_cpu_since};
 use crate::error::TrafficError;
 
 /// Sets one end up.
@@ -90,7 +90,8 @@ impl<S: Setup + 'static> Doing<S> {
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        // Of all pairs' threads, and of those that transports have.
+        let (started, before) = (now(), process_cpu());
         let Self { setup, meeting, terms, seed, messages: own, largest, hint } = self;
         let limit = Limit::new(started, terms.deadline, stop);
         let mut first = Talk { pipe: setup.meet(&limit)?, messages: own };
@@ -112,7 +113,8 @@ impl<S: Setup + 'static> Doing<S> {
             source,
         })?;
         let notes = talks.first().map(|talk| talk.pipe.notes()).unwrap_or_default();
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Piped { left_out, notes } })
+        let cpu = process_cpu_since(before);
+        Ok(Report { started, finished: now(), cpu, outcome: Outcome::Piped { left_out, notes } })
     }
 }
 
