@@ -15,8 +15,8 @@ const RUN: &[&str] = &["--component", "SEND,SEND+DL", "--message", "1024,65536",
 /// Rows of `RUN` in its three least blocks: two components, two sizes, two loads, and cpu alone.
 const LEAST_CELLS: u64 = 3 * (2 * 2 * 2 + 1);
 
-fn interrupt(signal: Signal, code: i32) {
-    let Some(laboratory) = Laboratory::open() else { return };
+fn interrupt(laboratory: Option<Laboratory>, signal: Signal, code: i32) {
+    let Some(laboratory) = laboratory else { return };
     let child = laboratory.begin(RUN, 4);
     let (coordinator, began) = (child.id().cast_signed(), Instant::now());
     send(coordinator, signal);
@@ -48,12 +48,12 @@ fn assert_resumes(laboratory: &Laboratory, state: &str) {
 
 #[test]
 fn control_c() {
-    interrupt(Signal::SIGINT, 130);
+    interrupt(Laboratory::open(), Signal::SIGINT, 130);
 }
 
 #[test]
 fn termination() {
-    interrupt(Signal::SIGTERM, 143);
+    interrupt(Laboratory::open_once(), Signal::SIGTERM, 143);
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn the_coordinator_is_killed_before_the_first_cell() {
 }
 
 /// Kills the process whose command line holds `part`; the run ends with a word about it.
-fn kill_part(part: &str, word: &str) {
-    let Some(laboratory) = Laboratory::open() else { return };
+fn kill_part(laboratory: Option<Laboratory>, part: &str, word: &str) {
+    let Some(laboratory) = laboratory else { return };
     let child = laboratory.begin(RUN, 4);
     let began = Instant::now();
     send(laboratory.process(part), Signal::SIGKILL);
@@ -104,33 +104,33 @@ fn kill_part(part: &str, word: &str) {
 
 #[test]
 fn an_agent_is_killed() {
-    kill_part("internal agent --station active", "the agent on active was killed by SIGKILL");
+    kill_part(Laboratory::open_once(), "internal agent --station active", "the agent on active was killed by SIGKILL");
 }
 
 #[test]
 fn the_agent_of_the_machine_under_test_is_killed() {
-    kill_part("internal agent --station test", "the agent on test was killed by SIGKILL");
+    kill_part(Laboratory::open_once(), "internal agent --station test", "the agent on test was killed by SIGKILL");
 }
 
 #[test]
 fn the_wire_is_killed() {
-    kill_part("internal wire", "the wire was killed by SIGKILL");
+    kill_part(Laboratory::open(), "internal wire", "the wire was killed by SIGKILL");
 }
 
 #[test]
 fn the_first_process_of_the_testbed_is_killed() {
-    kill_part("internal init", "the testbed");
+    kill_part(Laboratory::open(), "internal init", "the testbed");
 }
 
 #[test]
 fn the_outer_process_of_the_testbed_is_killed() {
-    kill_part("internal testbed", "the testbed");
+    kill_part(Laboratory::open(), "internal testbed", "the testbed");
 }
 
 /// A worker that dies takes only its cell along.
 #[test]
 fn a_worker_is_killed() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let child = laboratory.begin(RUN, 4);
     send(laboratory.process("internal worker"), Signal::SIGKILL);
     let cells = assert_goes_on(&laboratory, child);
@@ -141,7 +141,7 @@ fn a_worker_is_killed() {
 /// A worker that hangs is killed at its deadline and its cell marked.
 #[test]
 fn a_worker_hangs() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let child = laboratory.begin(RUN, 4);
     send(laboratory.process("internal worker"), Signal::SIGSTOP);
     let cells = assert_goes_on(&laboratory, child);
