@@ -93,7 +93,8 @@ impl<S: AsFd + Send> Pipe for StreamPipe<S> {
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
         let filled = if self.look == Span::ZERO { 0 } else { self.look(room)? };
-        let receive = |piece: &mut [u8]| stream::receive(self.fd(), piece, libc::MSG_WAITALL);
+        // Not MSG_WAITALL, which keeps the socket while all of a long message is copied: what comes meanwhile has to wait.
+        let receive = |piece: &mut [u8]| stream::receive(self.fd(), piece, 0);
         pieces::receive_all(&mut room[filled..], receive, || self.wait(PollFlags::POLLIN))
     }
 
