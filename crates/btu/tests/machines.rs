@@ -43,7 +43,7 @@ fn without_user_namespaces_an_ordinary_user_is_told_what_to_do() {
 
 #[test]
 fn without_dev_net_tun_everything_works() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let script = format!("mount -t tmpfs none /dev/net; test ! -e /dev/net/tun; exec \"$BTU\" rate {SHORT}");
     let Some(output) = inside(&laboratory, &["--user", "--map-root-user", "--mount"], &script) else { return };
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -53,7 +53,7 @@ fn without_dev_net_tun_everything_works() {
 /// Room for the first cells and no more: they survive, the run ends with one clear line, nothing is left behind.
 #[test]
 fn a_disk_that_fills_up_in_the_middle() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let disk = path(laboratory.directory.path(), "disk");
     std::fs::create_dir(&disk).unwrap();
     let script = format!(

@@ -62,7 +62,7 @@ pub(crate) const KILLED: &str = "end was killed (signal: 9 (SIGKILL))";
 
 #[test]
 fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let kill = |end: &str| send(worker(&laboratory, end), Signal::SIGKILL);
     let part = |part: &str| send(laboratory.process(part), Signal::SIGKILL);
     let (veth, ethernet) = (["tcp", "veth"], ["tcp", "10 Mb/s"]);

@@ -8,7 +8,7 @@ use crate::drills::{KILLED, drill, worker};
 
 /// A laboratory, where the MPI library that this btu was built with can be used.
 fn laboratory() -> Option<Laboratory> {
-    let laboratory = Laboratory::open()?;
+    let laboratory = Laboratory::open_once()?;
     let quick = ["pipe", "--transport", "mpi", "--local", "--sizes", "1", "--trials", "1", "--quiet"];
     let output = laboratory.command(&quick).output().expect("btu runs");
     let error = text(&output.stderr);

@@ -56,6 +56,10 @@ fn a_killed_process_ends_the_other() {
 /// Longer than QUIC's idle time-out, between two sizes: as when others have their turn.
 #[test]
 fn an_end_that_does_something_else_for_a_while_stays_connected() {
+    // Most of this is waiting, and being root makes no difference: scripts/test has held it already.
+    if std::env::var_os("BTU_TESTED_AS").is_some() {
+        return;
+    }
     for pairs in [1, 2] {
         let plan = PipePlan { pairs, ..plan(Kind::Quic, Pattern::PingPong, "1,1000") };
         let (near, far, _directory) = pair(&plan).expect("both ends are set up");
