@@ -8,7 +8,7 @@ use anyhow::Context;
 use btu_store::{Level, Moment, RunId};
 use btu_suite::activity::{Meeting, PipeMeeting};
 use btu_suite::pipe::{End, PipePlan, Place};
-use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
+use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising, RuntimeDirectory, sweep};
 
 use super::elsewhere::Elsewhere;
 use super::interruption::Interruption;
@@ -23,8 +23,8 @@ use crate::{preflight, rate};
 /// What the ends stand on.
 pub(super) struct Ground<'a> {
     executable: PathBuf,
-    /// A private directory for the sockets of ends that meet here.
-    meetings: PathBuf,
+    /// For the sockets of ends that meet here; swept by a later run where this process is killed.
+    meetings: RuntimeDirectory,
     raised: Option<(NetworkHouse, &'a Stations)>,
     elsewhere: Option<Elsewhere>,
 }
@@ -53,7 +53,9 @@ impl<'a> Ground<'a> {
             None => None,
         };
         let meetings = preflight::runtime_directory()?;
-        make_private(&meetings).with_context(|| format!("making {}", meetings.display()))?;
+        // What cannot be swept now is tried again the next time.
+        drop(meetings.parent().map(sweep));
+        let meetings = RuntimeDirectory::claim(&meetings)?;
         Ok(Self { executable, meetings, raised, elsewhere })
     }
 
@@ -131,7 +133,7 @@ impl<'a> Ground<'a> {
     }
 
     fn meeting(&self, number: usize) -> PathBuf {
-        self.meetings.join(format!("pipe-{number}"))
+        self.meetings.path().join(format!("pipe-{number}"))
     }
 
     /// Takes everything down.
@@ -144,13 +146,6 @@ impl<'a> Ground<'a> {
             }
             None => Ok(()),
         }
-    }
-}
-
-impl Drop for Ground<'_> {
-    fn drop(&mut self) {
-        // What cannot be removed is swept by a later run.
-        std::fs::remove_dir_all(&self.meetings).ok();
     }
 }
 
@@ -180,9 +175,4 @@ fn raise(
     let rising = if stations.bare { Rising::begin_bare(request)? } else { Rising::begin(request)? };
     interruption.ties(rising.lifeline());
     Ok(rising.finish()?)
-}
-
-fn make_private(directory: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().mode(0o700).create(directory)
 }

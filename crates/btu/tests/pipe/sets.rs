@@ -1,5 +1,8 @@
 //! Several signatures in turns, HINT, and runs that are finished later.
 
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -98,10 +101,13 @@ fn a_run_that_broke_off_is_finished() {
         }
         send(child.id().cast_signed(), Signal::SIGKILL);
         child.wait().expect("it ended");
+        let dead = left_by_the_dead();
+        assert!(!dead.is_empty(), "who is killed takes nothing away");
         let kept = json(here, &["show", "--cells"]);
         let kept = kept.as_array().expect("points");
         let result = json(here, &["pipe", "--resume", "latest", "--quiet"]);
         assert_eq!(result["run"]["state"], "complete");
+        assert!(dead.iter().all(|directory| !directory.exists()), "the next run sweeps: {dead:?}");
         let all = json(here, &["show", "--cells"]);
         let all = all.as_array().expect("points");
         assert_eq!(&all[..kept.len()], &kept[..], "what was stored stays as it was");
@@ -110,6 +116,17 @@ fn a_run_that_broke_off_is_finished() {
     }
     let output = command(here, &["pipe", "--resume", "r9"]).output().expect("btu runs");
     assert!(!output.status.success() && text(&output.stderr).contains("r9"), "{}", text(&output.stderr));
+}
+
+/// This user's directories of sockets whose owners have died.
+fn left_by_the_dead() -> Vec<PathBuf> {
+    let me = nix::unistd::geteuid().as_raw();
+    let is_dead = |path: &PathBuf| {
+        let is_mine = path.metadata().is_ok_and(|about| about.uid() == me);
+        is_mine && File::open(path.join("btu-house.lock")).is_ok_and(|owner| owner.try_lock_shared().is_ok())
+    };
+    let all = fs::read_dir("/tmp").expect("a readable directory").flatten().map(|entry| entry.path());
+    all.filter(is_dead).collect()
 }
 
 /// Every load in the stations of a network, with the file transfer's server in the other one.

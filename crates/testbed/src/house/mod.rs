@@ -70,7 +70,7 @@ pub use keep::keep;
 pub use keeper::Lifeline;
 pub use outer::outer;
 pub use registry::{Raised, Registry, account, open_books};
-pub use runtime::sweep;
+pub use runtime::{RuntimeDirectory, sweep};
 pub use wiring::wire;
 #[doc(hidden)]
 pub use words::fuzz_words;
@@ -78,7 +78,6 @@ pub use words::{Ending, HouseEvent, Privilege, Resident};
 
 use design::Design;
 use keeper::Keeper;
-use runtime::RuntimeDirectory;
 use words::{Blueprint, Order};
 
 /// From the start until packets pass, or a clear error.

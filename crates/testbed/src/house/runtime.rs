@@ -22,7 +22,7 @@ const LONGEST_SOCKET_NAME_BYTES: usize = "/passive.sock".len();
 
 /// A directory of a living house. Dropping it removes it.
 #[derive(Debug)]
-pub(super) struct RuntimeDirectory {
+pub struct RuntimeDirectory {
     path: PathBuf,
     /// Keeps the lock.
     _owner: File,
@@ -30,7 +30,10 @@ pub(super) struct RuntimeDirectory {
 
 impl RuntimeDirectory {
     /// Makes `path`, private to this user, or takes it where it is empty or was left behind by an owner that died.
-    pub(super) fn claim(path: &Path) -> Result<Self, TestbedError> {
+    ///
+    /// # Errors
+    /// A path that is too long, not absolute, somebody else's, or not empty.
+    pub fn claim(path: &Path) -> Result<Self, TestbedError> {
         let bytes = path.as_os_str().len();
         if bytes + LONGEST_SOCKET_NAME_BYTES > LONGEST_SOCKET_PATH_BYTES {
             return Err(refuse(path, format!("its path has {bytes} bytes, too many for Unix sockets in it")));
@@ -42,7 +45,7 @@ impl RuntimeDirectory {
     }
 
     /// Where it is.
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
