@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use btu_control::coordinator::{CoordinatorError, Interrupt};
+use btu_control::coordinator::{CoordinatorError, Interrupt, with_reasons};
 use btu_control::trust::TrustError;
 use btu_testbed::house::TestbedError;
 use thiserror::Error;
@@ -40,17 +40,8 @@ pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // The terminal may be gone (SIGHUP), and then there is nobody to tell.
-    writeln!(std::io::stderr(), "btu: {}", words(&error)).ok();
+    writeln!(std::io::stderr(), "btu: {}", with_reasons(error.to_string(), error.as_ref())).ok();
     ExitCode::from(number(&error))
-}
-
-/// An error with the reasons behind it that it does not tell itself.
-fn words(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |told, reason| match told.as_str() {
-        "" => reason,
-        before if before.contains(&reason) => told,
-        before => format!("{before}: {reason}"),
-    })
 }
 
 fn number(error: &anyhow::Error) -> u8 {

@@ -23,7 +23,7 @@ use btu_suite::schedule::Slot;
 use btu_testbed::house::{Testbed, TestbedRequest};
 
 pub use check::{CheckItem, NetworkCheck};
-pub use error::{CoordinatorError, Interrupt};
+pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};
 pub use hosts::{Access, Counterpart, HostCall, Keys, Party, Program, Stop, Survey, roll_call};
 

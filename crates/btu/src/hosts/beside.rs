@@ -18,8 +18,8 @@ pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option
             let inventory = named::inventory(file)?;
             let found = inventory.hosts.iter().find(|host| host.name == name).cloned();
             found.ok_or_else(|| {
-                let known: Vec<&str> = inventory.hosts.iter().map(|host| host.name.as_str()).collect();
-                usage(format!("--to {name}: {} has no host `{name}`; there are {}", file.display(), known.join(", ")))
+                let known = named::names(&inventory.hosts);
+                usage(format!("--to {name}: {} has no host `{name}`; there are {known}", file.display()))
             })?
         }
         (Some(file), _, None) => {

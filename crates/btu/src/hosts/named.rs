@@ -30,12 +30,16 @@ pub(super) fn call(host: &Host, reaching: &Reaching) -> HostCall {
     HostCall { name: host.name.clone(), reached }
 }
 
+/// The hosts' names, for who named another.
+pub(super) fn names(hosts: &[Host]) -> String {
+    hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 /// The codes that no host is called for.
 pub(super) fn check_pairings(hosts: &[Host], reaching: &Reaching) -> Result<(), Refusal> {
     for (name, _) in &reaching.pair {
         if !hosts.iter().any(|host| host.name == *name) {
-            let known: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-            let known = known.join(", ");
+            let known = names(hosts);
             return Err(Refusal::Usage(format!("--pair {name}=…: there is no host `{name}`; there are {known}")));
         }
     }

@@ -208,7 +208,7 @@ impl CoordinatorError {
 }
 
 /// `text` with the reasons behind `error` that it does not tell yet.
-pub(super) fn with_reasons(mut text: String, error: &dyn std::error::Error) -> String {
+pub fn with_reasons(mut text: String, error: &dyn std::error::Error) -> String {
     let mut source = error.source();
     while let Some(error) = source {
         let more = error.to_string();

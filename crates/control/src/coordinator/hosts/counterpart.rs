@@ -61,11 +61,6 @@ impl Counterpart {
         Ok(Self { name, controller, guest: Mutex::new(guest), stop, runtime })
     }
 
-    /// What the user calls it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Reserves the host for this run, expected to take so long; workers of the one before are ended.
     ///
     /// # Errors
