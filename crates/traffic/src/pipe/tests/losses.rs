@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::activity::{Meeting, PipeMeeting, Word};
+use btu_suite::activity::{Meeting, PipeMeeting};
 use btu_suite::pipe::{Books, End, Kind, Pattern, PipePlan, Point, Precision};
 use btu_units::Span;
 
-use super::{HERE, NEVER, describe, plan, prepare};
+use super::{HERE, NEVER, perform, plan, prepare};
 
 /// Carries datagrams between the ends, and drops those whose number it should.
 fn lossy_relay(to: SocketAddr, drops: impl Fn(u64) -> bool + Send + 'static) -> SocketAddr {
@@ -50,18 +50,7 @@ fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
     let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), plan).expect("listens");
     let to = lossy_relay(far.endpoint().expect("it listens"), move |count| count.is_multiple_of(one_in));
     let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), plan).expect("connects");
-    let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
-    let mut points = Vec::new();
-    let report = near.perform_telling(&NEVER, &mut |word| {
-        if let Word::Point(point) = word {
-            points.push(*point);
-        }
-        Ok(())
-    });
-    let far = far.join().expect("no panic");
-    report.unwrap_or_else(|error| panic!("{}: {error} ({far:?})", describe(plan)));
-    far.expect("in order");
-    points
+    perform(plan, near, far).0
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::thread;
 
 use btu_suite::activity::{Activity, Meeting, Order, Performance, PipeEnd, PipeMeeting, Word};
 use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan, Place, Point, Precision, SocketOptions};
-use btu_suite::record::Outcome;
+use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
 use tempfile::TempDir;
 
@@ -92,6 +92,13 @@ fn measure_noting(plan: &PipePlan) -> (Vec<Point>, u64, Vec<String>) {
         return processes::measure(plan);
     }
     let (near, far, _directory) = pair(plan).unwrap_or_else(|error| panic!("{}: {error}", describe(plan)));
+    let (points, report) = perform(plan, near, far);
+    let Outcome::Piped { left_out, notes } = report.outcome else { panic!("not a pipe") };
+    (points, left_out, notes)
+}
+
+/// Both ends to their end: the points as they came, and what the near end says at last.
+fn perform(plan: &PipePlan, near: Box<dyn Performance>, far: Box<dyn Performance>) -> (Vec<Point>, Report) {
     let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut points = Vec::new();
     let report = near.perform_telling(&NEVER, &mut |word| {
@@ -103,8 +110,7 @@ fn measure_noting(plan: &PipePlan) -> (Vec<Point>, u64, Vec<String>) {
     let far = far.join().expect("no panic");
     let report = report.unwrap_or_else(|error| panic!("{}: {error} ({far:?})", describe(plan)));
     far.unwrap_or_else(|error| panic!("{}: the far end: {error}", describe(plan)));
-    let Outcome::Piped { left_out, notes } = report.outcome else { panic!("not a pipe") };
-    (points, left_out, notes)
+    (points, report)
 }
 
 fn assert_sound(plan: &PipePlan, points: &[Point]) {
