@@ -10,22 +10,25 @@
 //! An end that was killed is found out because its machine says that nobody listens there any more: to make it, both ends
 //! greet when nothing has come for a while.
 
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+mod hear;
+mod repair;
+
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use btu_suite::activity::PipeMeeting;
 use btu_suite::pipe::{End, Pattern};
-use btu_units::{Bytes, Time};
+use btu_units::Bytes;
 
+use self::hear::{Stream, Verdict};
 use super::check::network;
-use super::patience::{Answers, FIRST_WAIT, LONGEST_WAIT, PATIENCE, PROBE_WAIT, Silence};
+use super::patience::{Answers, FIRST_WAIT, PROBE_WAIT, Silence};
 use super::talk::nonsense;
 use super::{Pipe, Repeats, Setup, Terms};
-use crate::clock::{Limit, now};
+use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::stream;
-use crate::udp::header::{HEADER, Kind};
 use crate::udp::post::{Exchange, Post, is_pause};
 use crate::udp::seen::{Arrival, Seen};
 
@@ -37,9 +40,6 @@ const SPARE: usize = 128;
 
 /// The largest message: an IPv4 packet of 65,535 bytes less 20 of IP, 8 of UDP and the number.
 pub(super) const LARGEST: Bytes = Bytes::new(65_507 - NUMBER as u64);
-
-/// So many messages in a row that come only after a repetition mean that it comes too early.
-const LATE_IN_A_ROW: u32 = 3;
 
 /// A UDP end that is bound.
 pub(super) struct Udp {
@@ -110,29 +110,6 @@ pub(super) struct UdpPipe {
     answers: Answers,
     /// Messages in a row that came only after a repetition.
     repaired: u32,
-}
-
-/// Numbers of the last stream, and which of them have come.
-struct Stream {
-    begin: u64,
-    end: u64,
-    seen: Seen,
-}
-
-impl Default for Stream {
-    fn default() -> Self {
-        Self { begin: 0, end: 0, seen: Seen::new(0) }
-    }
-}
-
-/// What a datagram is worth.
-enum Verdict {
-    /// It is the one that is due.
-    New,
-    /// It has come before.
-    Again,
-    /// It has nothing to say.
-    Stray,
 }
 
 impl Pipe for UdpPipe {
@@ -225,141 +202,5 @@ fn post(sent: io::Result<usize>) -> io::Result<()> {
     match sent {
         Err(error) if !is_pause(&error) && error.raw_os_error() != Some(libc::ENOBUFS) => Err(error),
         _ => Ok(()),
-    }
-}
-
-impl UdpPipe {
-    /// Waits for a datagram; its message lies in `room`, and its length is returned.
-    fn listen(&mut self, room: &mut [u8], silence: &mut Silence) -> io::Result<Option<usize>> {
-        let length = room.len();
-        loop {
-            let mut parts =
-                [IoSliceMut::new(&mut self.number), IoSliceMut::new(room), IoSliceMut::new(&mut self.spare)];
-            match stream::receive_parts(self.exchange.socket(), &mut parts, 0) {
-                Ok(length) => return Ok(Some(length)),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if is_pause(&error) => self.bear_silence(silence, length)?,
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// The whole datagram that was heard last.
-    fn gather(&self, length: usize, room: &[u8]) -> Vec<u8> {
-        let mut datagram = [&self.number[..], room, &self.spare].concat();
-        datagram.truncate(length);
-        datagram
-    }
-
-    #[inline]
-    fn judge(&mut self, length: usize, room: &[u8]) -> io::Result<Verdict> {
-        match u64::from_be_bytes(self.number) {
-            number if number == self.heard && length == NUMBER + room.len() => Ok(Verdict::New),
-            number => self.judge_another(number, length, room),
-        }
-    }
-
-    fn judge_another(&mut self, number: u64, length: usize, room: &[u8]) -> io::Result<Verdict> {
-        let Stream { begin, end, .. } = self.stream;
-        let datagram = self.gather(length, room);
-        if length < NUMBER || self.exchange.header(&datagram).is_some() {
-            self.answer_greetings(length, room)?;
-            return Ok(Verdict::Stray);
-        }
-        match number {
-            // Too late: it is in the books as lost.
-            number if (begin..end).contains(&number) => Ok(Verdict::Stray),
-            number if number < self.heard => {
-                self.books.duplicates += 1;
-                Ok(Verdict::Again)
-            }
-            number if number == self.heard => Err(nonsense("a datagram has not the agreed size")),
-            // A message where a shorter word is due: what of it did not fit is gone, and it will be repeated.
-            _ if length == NUMBER + room.len() + SPARE => Ok(Verdict::Stray),
-            number if self.both_ways && number == self.heard + 1 => {
-                match &self.early {
-                    Some(_) => self.books.duplicates += 1,
-                    None => self.early = Some(datagram[NUMBER..].to_vec()),
-                }
-                Ok(Verdict::Stray)
-            }
-            _ => Err(nonsense("a datagram came before it was due")),
-        }
-    }
-
-    /// What came early is now due.
-    fn take(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
-        if message.len() != room.len() {
-            return Err(nonsense("a datagram has not the agreed size"));
-        }
-        room.copy_from_slice(message);
-        self.heard += 1;
-        Ok(())
-    }
-
-    /// A caller that has not yet heard that it was heard.
-    fn answer_greetings(&mut self, length: usize, room: &[u8]) -> io::Result<()> {
-        if length == HEADER {
-            let greets =
-                self.exchange.header(&self.gather(length, room)).is_some_and(|(word, _)| word.kind == Kind::Hello);
-            if greets {
-                self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn repeat(&mut self) -> io::Result<()> {
-        let [last, before] = &self.last;
-        if self.both_ways && !before.is_empty() {
-            self.books.repeated += 1;
-            post(self.exchange.send(before))?;
-        }
-        self.books.repeated += 1;
-        post(self.exchange.send(last))
-    }
-
-    /// A message that came only after a repetition may have been lost, or late; several one after the other were late.
-    fn look_back(&mut self, silence: &Silence) -> io::Result<()> {
-        self.repaired = if silence.repeated.is_some() { self.repaired + 1 } else { 0 };
-        if self.repaired < LATE_IN_A_ROW {
-            return Ok(());
-        }
-        self.repaired = 0;
-        self.be_more_patient()
-    }
-
-    /// The answer had been on its way: there was no need to repeat.
-    fn be_more_patient(&mut self) -> io::Result<()> {
-        self.wait = (self.wait * 2).min(LONGEST_WAIT);
-        self.exchange.wait_at_most(self.wait.min(PROBE_WAIT)).map_err(io::Error::other)
-    }
-
-    /// Nothing has come for as long as a call waits; a message of this length is due.
-    fn bear_silence(&mut self, silence: &mut Silence, length: usize) -> io::Result<()> {
-        if !self.repeat_if_due(silence, self.wait.min(PROBE_WAIT))? {
-            self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
-        }
-        // The far end is asked whenever the near one likes; only who has asked knows when an answer is due.
-        let patience = if self.repeats { self.answers.patience(length, self.wait) } else { PATIENCE };
-        let is_long = silence.since.is_some_and(|since| Duration::from(now().since(since)) > patience);
-        if is_long && !self.turns {
-            let why = format!("nothing has come for {:.1} s", patience.as_secs_f64());
-            return Err(io::Error::new(ErrorKind::TimedOut, why));
-        }
-        Ok(())
-    }
-
-    /// The near end repeats once it has waited long enough, `already` at the first look; whether it did.
-    fn repeat_if_due(&mut self, silence: &mut Silence, already: Duration) -> io::Result<bool> {
-        let now = now();
-        let begin = || Time::from_nanoseconds(now.nanoseconds().saturating_sub(already.as_nanos() as u64));
-        let since = *silence.since.get_or_insert_with(begin);
-        let is_due = self.repeats && Duration::from(now.since(silence.repeated.unwrap_or(since))) >= self.wait;
-        if is_due {
-            silence.repeated = Some(now);
-            self.repeat()?;
-        }
-        Ok(is_due)
     }
 }

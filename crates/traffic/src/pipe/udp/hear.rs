@@ -1,0 +1,116 @@
+//! What comes, and what it is worth.
+
+use std::io::{self, ErrorKind, IoSliceMut};
+
+use super::super::patience::Silence;
+use super::super::talk::nonsense;
+use super::{NUMBER, SPARE, UdpPipe};
+use crate::sys::stream;
+use crate::udp::header::{HEADER, Kind};
+use crate::udp::post::is_pause;
+use crate::udp::seen::Seen;
+
+/// Numbers of the last stream, and which of them have come.
+pub(super) struct Stream {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) seen: Seen,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self { begin: 0, end: 0, seen: Seen::new(0) }
+    }
+}
+
+/// What a datagram is worth.
+pub(super) enum Verdict {
+    /// It is the one that is due.
+    New,
+    /// It has come before.
+    Again,
+    /// It has nothing to say.
+    Stray,
+}
+
+impl UdpPipe {
+    /// Waits for a datagram; its message lies in `room`, and its length is returned.
+    pub(super) fn listen(&mut self, room: &mut [u8], silence: &mut Silence) -> io::Result<Option<usize>> {
+        let length = room.len();
+        loop {
+            let mut parts =
+                [IoSliceMut::new(&mut self.number), IoSliceMut::new(room), IoSliceMut::new(&mut self.spare)];
+            match stream::receive_parts(self.exchange.socket(), &mut parts, 0) {
+                Ok(length) => return Ok(Some(length)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_pause(&error) => self.bear_silence(silence, length)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The whole datagram that was heard last.
+    pub(super) fn gather(&self, length: usize, room: &[u8]) -> Vec<u8> {
+        let mut datagram = [&self.number[..], room, &self.spare].concat();
+        datagram.truncate(length);
+        datagram
+    }
+
+    #[inline]
+    pub(super) fn judge(&mut self, length: usize, room: &[u8]) -> io::Result<Verdict> {
+        match u64::from_be_bytes(self.number) {
+            number if number == self.heard && length == NUMBER + room.len() => Ok(Verdict::New),
+            number => self.judge_another(number, length, room),
+        }
+    }
+
+    fn judge_another(&mut self, number: u64, length: usize, room: &[u8]) -> io::Result<Verdict> {
+        let Stream { begin, end, .. } = self.stream;
+        let datagram = self.gather(length, room);
+        if length < NUMBER || self.exchange.header(&datagram).is_some() {
+            self.answer_greetings(length, room)?;
+            return Ok(Verdict::Stray);
+        }
+        match number {
+            // Too late: it is in the books as lost.
+            number if (begin..end).contains(&number) => Ok(Verdict::Stray),
+            number if number < self.heard => {
+                self.books.duplicates += 1;
+                Ok(Verdict::Again)
+            }
+            number if number == self.heard => Err(nonsense("a datagram has not the agreed size")),
+            // A message where a shorter word is due: what of it did not fit is gone, and it will be repeated.
+            _ if length == NUMBER + room.len() + SPARE => Ok(Verdict::Stray),
+            number if self.both_ways && number == self.heard + 1 => {
+                match &self.early {
+                    Some(_) => self.books.duplicates += 1,
+                    None => self.early = Some(datagram[NUMBER..].to_vec()),
+                }
+                Ok(Verdict::Stray)
+            }
+            _ => Err(nonsense("a datagram came before it was due")),
+        }
+    }
+
+    /// What came early is now due.
+    pub(super) fn take(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+        if message.len() != room.len() {
+            return Err(nonsense("a datagram has not the agreed size"));
+        }
+        room.copy_from_slice(message);
+        self.heard += 1;
+        Ok(())
+    }
+
+    /// A caller that has not yet heard that it was heard.
+    pub(super) fn answer_greetings(&mut self, length: usize, room: &[u8]) -> io::Result<()> {
+        if length == HEADER {
+            let greets =
+                self.exchange.header(&self.gather(length, room)).is_some_and(|(word, _)| word.kind == Kind::Hello);
+            if greets {
+                self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
+            }
+        }
+        Ok(())
+    }
+}
