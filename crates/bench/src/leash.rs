@@ -12,13 +12,29 @@ use nix::unistd::Pid;
 /// No child lives longer than this, whatever it does.
 const LONGEST_SECONDS: &str = "120";
 
-/// A command that is killed after two minutes or when this process ends, in the network namespace of process
-/// `namespace` or in this process's own.
+/// Where one end of a path is started.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct End {
+    /// The network namespace of this process, or the own one.
+    pub(crate) namespace: Option<u32>,
+    /// The processor on which it is held.
+    pub(crate) processor: Option<usize>,
+}
+
+/// A command in the network namespace of process `namespace` or in this process's own, on any processor.
 pub(crate) fn command(namespace: Option<u32>, program: &str) -> Command {
+    command_at(End { namespace, processor: None }, program)
+}
+
+/// A command that is killed after two minutes or when this process ends.
+pub(crate) fn command_at(end: End, program: &str) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM", "timeout", "--kill-after=1", LONGEST_SECONDS]);
     command.args(["setpriv", "--pdeathsig", "KILL"]);
-    if let Some(pid) = namespace {
+    if let Some(processor) = end.processor {
+        command.args(["taskset", "--cpu-list", &processor.to_string()]);
+    }
+    if let Some(pid) = end.namespace {
         command.args(["nsenter", "--net", &format!("--target={pid}")]);
     }
     command.arg(program).stdin(Stdio::null());

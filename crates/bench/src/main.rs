@@ -7,6 +7,7 @@ mod compare;
 mod lab;
 mod leash;
 mod order;
+mod pinning;
 mod quiet;
 mod report;
 mod run;

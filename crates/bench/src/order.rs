@@ -4,17 +4,29 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
 use crate::case::{Case, Tool};
+use crate::signature;
 
-/// What is measured in one block, in order; the tools of a case stay together, so that what changes slowly on the
-/// machine meets all of them.
-pub(crate) fn block(cases: &[Case], random: &mut Pcg64) -> Vec<(Case, Tool)> {
+/// What one tool measures in one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Turn {
+    pub(crate) case: Case,
+    pub(crate) tool: Tool,
+    /// For signatures, the smallest and the largest message.
+    pub(crate) range: (u64, u64),
+}
+
+/// What is measured in one block, in order; the tools of a case, and of each part of a signature, stay together, so that what
+/// changes slowly on the machine meets all of them.
+pub(crate) fn block(cases: &[Case], random: &mut Pcg64) -> Vec<Turn> {
     let mut cases = cases.to_vec();
     cases.shuffle(random);
     let mut order = Vec::new();
     for case in cases {
-        let mut tools = case.tools().to_vec();
-        tools.shuffle(random);
-        order.extend(tools.into_iter().map(|tool| (case, tool)));
+        for range in signature::parts(case) {
+            let mut tools = case.tools().to_vec();
+            tools.shuffle(random);
+            order.extend(tools.into_iter().map(|tool| Turn { case, tool, range }));
+        }
     }
     order
 }
@@ -24,18 +36,33 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
 
+    fn blocks(cases: &[Case], seed: u64) -> Vec<Vec<Turn>> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        (0..5).map(|_| block(cases, &mut random)).collect()
+    }
+
     #[test]
     fn a_block_has_everything_once_and_its_order_comes_from_the_seed() {
         let cases = [Case::Bulk, Case::Small, Case::TcpRequest, Case::UdpRequest];
-        let blocks = |seed| {
-            let mut random = Pcg64::seed_from_u64(seed);
-            (0..5).map(|_| block(&cases, &mut random)).collect::<Vec<_>>()
-        };
-        assert_eq!(blocks(3), blocks(3));
-        assert_ne!(blocks(3), blocks(4));
-        for block in blocks(3) {
+        assert_eq!(blocks(&cases, 3), blocks(&cases, 3));
+        assert_ne!(blocks(&cases, 3), blocks(&cases, 4));
+        for block in blocks(&cases, 3) {
             assert_eq!(block.len(), 10);
-            assert!(cases.iter().all(|&case| case.tools().iter().all(|&tool| block.contains(&(case, tool)))));
+            let has = |case, tool| block.iter().any(|turn| (turn.case, turn.tool) == (case, tool));
+            assert!(cases.iter().all(|&case| case.tools().iter().all(|&tool| has(case, tool))));
+        }
+    }
+
+    #[test]
+    fn on_the_veth_pair_tools_take_turns_size_by_size() {
+        for block in blocks(&[Case::PipeVeth, Case::PipeAtm], 5) {
+            let (veth, atm): (Vec<Turn>, Vec<Turn>) = block.into_iter().partition(|turn| turn.case == Case::PipeVeth);
+            assert_eq!((veth.len(), atm.len()), (2 * 46, 2));
+            for pair in veth.chunks(2) {
+                assert!(pair[0].range == pair[1].range && pair[0].range.0 == pair[0].range.1);
+                assert_ne!(pair[0].tool, pair[1].tool);
+            }
+            assert_eq!(atm[0].range, (64, 64 << 10));
         }
     }
 }

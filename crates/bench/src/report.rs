@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::args::Args;
 use crate::case::{Bound, Case, Measure, Tool};
 use crate::compare::{Spread, Verdict, differences, ratios};
+use crate::pinning::Pinning;
 use crate::run::Sample;
 
 /// Under which conditions everything was measured, the same for every tool.
@@ -45,7 +46,7 @@ impl Circumstances {
             seconds: args.seconds,
             kernel: setting("kernel/osrelease")?,
             processors: std::thread::available_parallelism().context("count the processors")?.get(),
-            pinning: "none",
+            pinning: Pinning::words(args.pin),
             idle_states,
             network: networks(cases),
             congestion_control: setting("net/ipv4/tcp_congestion_control")?,

@@ -11,19 +11,21 @@ use crate::args::Args;
 use crate::case::{Case, Tool};
 use crate::compare::Verdict;
 use crate::lab::{self, Lab};
+use crate::order::{self, Turn};
+use crate::pinning::Pinning;
 use crate::report::{Circumstances, Comparison};
 use crate::tools::{self, Bench, Outcome, WorkerCommand};
-use crate::{order, quiet, report, signature, wire};
+use crate::{quiet, report, signature, wire};
 
 /// One run of one tool.
 #[derive(Debug, serde::Serialize)]
 pub(crate) struct Sample {
     pub(crate) block: u32,
-    /// Its place in the block's order, from 0.
+    /// Its place in the block's order, from 0; that of its first part, if there are several.
     pub(crate) position: usize,
     pub(crate) case: Case,
     pub(crate) tool: Tool,
-    /// Share of the machine's time that others took just before.
+    /// Share of the machine's time that others took just before; the largest, if there are several parts.
     pub(crate) busy_before: f64,
     pub(crate) outcome: Outcome,
 }
@@ -39,6 +41,9 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     let versions = tools::ensure_present(&cases)?;
     let worker = WorkerCommand::find(args.btu.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+    let processors = args.pin.map(Pinning::processors).transpose()?;
+    let pins_wire = processors.is_some() && cases.iter().any(|case| case.tools().contains(&Tool::Wire));
+    anyhow::ensure!(!pins_wire, "--pin is not for the cases about the wire, which has more than two ends");
     let lab = Lab::raise(args.awake, args.congestion_control.as_deref())?;
     let is_about_wire =
         cases.iter().any(|case| case.tools().contains(&Tool::Wire) || signature::drawing(*case).is_some());
@@ -52,6 +57,7 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
         worker: &worker,
         seconds: args.seconds,
         seed,
+        processors,
         middle: middle.as_ref(),
         impatient: args.impatient,
     };
@@ -80,12 +86,49 @@ fn measure(bench: &Bench<'_>, cases: &[Case], blocks: u32) -> Result<Vec<Sample>
     let mut samples = Vec::new();
     for block in 0..blocks {
         eprintln!("block {} of {blocks}", block + 1);
-        for (position, (case, tool)) in order::block(cases, &mut random).into_iter().enumerate() {
+        for (position, turn) in order::block(cases, &mut random).into_iter().enumerate() {
+            let Turn { case, tool, .. } = turn;
             let failed = || format!("{} with {} in block {}", case.title(), tool.name(), block + 1);
             let busy_before = quiet::wait(bench.impatient)?;
-            let outcome = bench.run(case, tool).with_context(failed)?;
-            samples.push(Sample { block, position, case, tool, busy_before, outcome });
+            let outcome = bench.run(turn).with_context(failed)?;
+            keep(&mut samples, Sample { block, position, case, tool, busy_before, outcome });
         }
     }
     Ok(samples)
+}
+
+/// A later part of what a tool measures in a block is joined to the first.
+fn keep(samples: &mut Vec<Sample>, sample: Sample) {
+    let same =
+        |earlier: &&mut Sample| (earlier.block, earlier.case, earlier.tool) == (sample.block, sample.case, sample.tool);
+    match samples.iter_mut().find(same) {
+        Some(first) => {
+            first.busy_before = first.busy_before.max(sample.busy_before);
+            first.outcome.join(sample.outcome);
+        }
+        None => samples.push(sample),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::SizeTime;
+
+    #[test]
+    fn parts_of_a_signature_become_one_sample_of_their_block_and_tool() {
+        let mut samples = Vec::new();
+        for (block, tool, bytes, busy_before) in
+            [(0, Tool::Btu, 1, 0.0), (0, Tool::Nptcp, 1, 0.0), (0, Tool::Btu, 2, 0.25), (1, Tool::Btu, 1, 0.0)]
+        {
+            let outcome = Outcome::Signature { times: vec![SizeTime { bytes, one_way_seconds: 1e-6 }] };
+            keep(&mut samples, Sample { block, position: 0, case: Case::PipeVeth, tool, busy_before, outcome });
+        }
+        let sizes = |sample: &Sample| match &sample.outcome {
+            Outcome::Signature { times } => times.iter().map(|time| time.bytes).collect(),
+            _ => Vec::new(),
+        };
+        assert_eq!(samples.iter().map(sizes).collect::<Vec<_>>(), [vec![1, 2], vec![1], vec![1]]);
+        assert!((samples[0].busy_before - 0.25).abs() < 1e-9);
+    }
 }

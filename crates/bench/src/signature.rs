@@ -49,21 +49,30 @@ pub(crate) fn range(case: Case) -> (u64, u64) {
 }
 
 /// `NetPIPE`'s sizes without perturbation.
-fn sizes(case: Case) -> Result<Sizes> {
-    let (least, most) = range(case);
+fn sizes((least, most): (u64, u64)) -> Result<Sizes> {
     Ok(Sizes::Netpipe(Sequence::new(Bytes::new(least), Bytes::new(most), Bytes::ZERO)?))
 }
 
 /// The same as numbers of bytes.
 fn each(case: Case) -> Vec<u64> {
     // A case without sizes would have nothing to compare, and its test fails.
-    sizes(case).map_or_else(|_| Vec::new(), |sizes| sizes.list().into_iter().map(Bytes::count).collect())
+    sizes(range(case)).map_or_else(|_| Vec::new(), |sizes| sizes.list().into_iter().map(Bytes::count).collect())
+}
+
+/// The parts in which a signature is measured, from one size to another. On the veth pair each size is one: what the
+/// machine does for others changes from one second to the next, and so the tools take turns size by size.
+pub(crate) fn parts(case: Case) -> Vec<(u64, u64)> {
+    if case == Case::PipeVeth {
+        each(case).into_iter().map(|bytes| (bytes, bytes)).collect()
+    } else {
+        vec![range(case)]
+    }
 }
 
 /// What btu is to measure.
-pub(crate) fn plan(seed: u64, case: Case) -> Result<PipePlan> {
+pub(crate) fn plan(seed: u64, range: (u64, u64)) -> Result<PipePlan> {
     let precision = Precision { trials: TRIALS, target: TRIAL, ..Precision::standard() };
-    Ok(PipePlan { sizes: sizes(case)?, precision, ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
+    Ok(PipePlan { sizes: sizes(range)?, precision, ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
 }
 
 /// What is compared.

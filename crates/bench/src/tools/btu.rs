@@ -13,7 +13,7 @@ use btu_suite::pipe::{End, Point};
 use btu_suite::record;
 use btu_units::{Bytes, Span};
 
-use super::{Bench, Far, Outcome, SizeTime};
+use super::{Bench, Ends, Outcome, SizeTime};
 use crate::case::Case;
 use crate::lab::FAR;
 use crate::{leash, signature};
@@ -46,9 +46,9 @@ impl WorkerCommand {
     }
 }
 
-pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
+pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
     let before = leash::children_cpu_seconds()?;
-    let (serving, calling) = perform(bench, case)?;
+    let (serving, calling) = perform(bench, case, ends)?;
     let cpu_seconds = leash::children_cpu_seconds()? - before;
     match (serving.outcome, calling.outcome) {
         (record::Outcome::Received(received), record::Outcome::Sent(sent)) => {
@@ -68,12 +68,12 @@ pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
     }
 }
 
-fn perform(bench: &Bench<'_>, case: Case) -> Result<(record::Report, record::Report)> {
+fn perform(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<(record::Report, record::Report)> {
     let deadline = Span::from_seconds(u64::from(bench.seconds) + 20);
     let order = |activity| Order { seed: bench.seed, deadline, activity };
-    let mut far = Worker::start(bench, Some(bench.lab.far()))?;
+    let mut far = Worker::start(bench, ends.far)?;
     let endpoint = far.prepare(&order(serving(case)))?.context("the far worker does not listen")?;
-    let mut near = Worker::start(bench, None)?;
+    let mut near = Worker::start(bench, ends.near)?;
     near.prepare(&order(calling(case, endpoint, Span::from_seconds(bench.seconds.into()))))?;
     far.go()?;
     near.go()?;
@@ -82,17 +82,17 @@ fn perform(bench: &Bench<'_>, case: Case) -> Result<(record::Report, record::Rep
 }
 
 /// A signature; its points are told as they come.
-pub(super) fn signature(bench: &Bench<'_>, case: Case, at: &Far<'_>) -> Result<Outcome> {
-    let plan = signature::plan(bench.seed, case)?;
+pub(super) fn signature(bench: &Bench<'_>, range: (u64, u64), ends: &Ends<'_>) -> Result<Outcome> {
+    let plan = signature::plan(bench.seed, range)?;
     let order = |end, meeting| {
         let part =
             PipeEnd { end, meeting: PipeMeeting::Network(meeting), token: TOKEN, plan: plan.clone(), turns: false };
         Order { seed: bench.seed, deadline: Span::from_seconds(30), activity: Activity::Pipe(Box::new(part)) }
     };
-    let mut far = Worker::start(bench, Some(at.process))?;
-    let listening = order(End::Far, Meeting::Listen(at.address.parse()?));
+    let mut far = Worker::start(bench, ends.far)?;
+    let listening = order(End::Far, Meeting::Listen(ends.address.parse()?));
     let endpoint = far.prepare(&listening)?.context("the far worker does not listen")?;
-    let mut near = Worker::start(bench, None)?;
+    let mut near = Worker::start(bench, ends.near)?;
     near.prepare(&order(End::Near, Meeting::Connect(endpoint)))?;
     far.go()?;
     near.go()?;
@@ -137,9 +137,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(bench: &Bench<'_>, namespace: Option<u32>) -> Result<Self> {
+    fn start(bench: &Bench<'_>, end: leash::End) -> Result<Self> {
         let program = bench.worker.program.to_str().context("the program's path is not UTF-8")?;
-        let mut child = leash::command(namespace, program)
+        let mut child = leash::command_at(end, program)
             .args(bench.worker.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -3,9 +3,8 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::{Bench, Outcome, wait_until_listening};
+use super::{Bench, Ends, Outcome, wait_until_listening};
 use crate::case::Case;
-use crate::lab::FAR;
 use crate::leash;
 
 const PORT: u16 = 5201;
@@ -26,15 +25,14 @@ struct Received {
     seconds: f64,
 }
 
-pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
-    let far = bench.lab.far();
+pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
     let before = leash::children_cpu_seconds()?;
-    let mut serving = leash::command(Some(far), "iperf3");
+    let mut serving = ends.far("iperf3");
     serving.args(["--server", "--one-off"]).stdout(std::process::Stdio::piped());
     let server = serving.spawn().context("start the iperf3 server")?;
-    wait_until_listening(far, "tcp", PORT)?;
-    let mut asking = leash::command(None, "iperf3");
-    asking.args(["--client", FAR, "--json", "--length", &case.message_bytes().to_string()]);
+    wait_until_listening(ends.far_process, "tcp", PORT)?;
+    let mut asking = ends.near("iperf3");
+    asking.args(["--client", ends.address, "--json", "--length", &case.message_bytes().to_string()]);
     let told = leash::run(asking.args(["--time", &bench.seconds.to_string()]))?;
     leash::said(&serving, &server.wait_with_output()?)?;
     let cpu_seconds = leash::children_cpu_seconds()? - before;

@@ -17,7 +17,9 @@ pub(crate) use btu::WorkerCommand;
 
 use crate::case::{Case, Measure, Tool};
 use crate::lab::{FAR, Lab};
-use crate::{leash, signature, wire};
+use crate::leash::{self, End};
+use crate::order::Turn;
+use crate::{signature, wire};
 
 /// What one run of a tool gave.
 #[derive(Debug, Clone, Serialize)]
@@ -45,6 +47,12 @@ pub(crate) struct SizeTime {
 }
 
 impl Outcome {
+    /// Adds a later part of the same signature.
+    pub(crate) fn join(&mut self, later: Self) {
+        if let (Self::Signature { times }, Self::Signature { times: more }) = (self, later) {
+            times.extend(more);
+        }
+    }
     /// One of its numbers; not a number when this outcome does not have it.
     pub(crate) fn measure(&self, measure: Measure) -> f64 {
         if let Self::Signature { times } = self {
@@ -80,39 +88,63 @@ pub(crate) struct Bench<'a> {
     pub(crate) seed: u64,
     /// Whether to measure though the machine is busy.
     pub(crate) impatient: bool,
+    /// The processors of the near and the far end, where they are held on some.
+    pub(crate) processors: Option<(usize, usize)>,
     /// For the cases about the wire.
     pub(crate) middle: Option<&'a wire::Middle>,
 }
 
-/// Where the other end is.
-struct Far<'a> {
-    /// A process there.
-    process: u32,
+/// Where the two ends of a tool are.
+struct Ends<'a> {
+    near: End,
+    far: End,
+    /// A process in the far end's namespace.
+    far_process: u32,
+    /// The far end's.
     address: &'a str,
 }
 
-impl Bench<'_> {
-    /// Runs `tool` once for `case`.
-    pub(crate) fn run(&self, case: Case, tool: Tool) -> Result<Outcome> {
-        if let Some(drawing) = signature::drawing(case) {
-            let middle = self.middle.context("an emulated network without room for it")?;
-            return wire::between(middle, drawing, |process, address| self.meet(case, tool, &Far { process, address }));
-        }
-        self.meet(case, tool, &Far { process: self.lab.far(), address: FAR })
+impl Ends<'_> {
+    /// A program where the calling end is.
+    fn near(&self, program: &str) -> Command {
+        leash::command_at(self.near, program)
     }
 
-    fn meet(&self, case: Case, tool: Tool, far: &Far<'_>) -> Result<Outcome> {
-        match tool {
-            Tool::Btu if signature::is_one(case) => btu::signature(self, case, far),
-            Tool::Nptcp => nptcp::run(case, far),
-            Tool::Sockperf if signature::is_one(case) => sockperf::latency(far),
-            Tool::Btu => btu::run(self, case),
-            Tool::Iperf3 => iperf3::run(self, case),
-            Tool::Nuttcp => nuttcp::run(self, case),
-            Tool::Sockperf => sockperf::run(self, case),
+    /// A program where the serving end is.
+    fn far(&self, program: &str) -> Command {
+        leash::command_at(self.far, program)
+    }
+}
+
+impl Bench<'_> {
+    /// Performs a turn.
+    pub(crate) fn run(&self, turn: Turn) -> Result<Outcome> {
+        if let Some(drawing) = signature::drawing(turn.case) {
+            let middle = self.middle.context("an emulated network without room for it")?;
+            return wire::between(middle, drawing, |process, address| self.meet(turn, &self.ends(process, address)));
+        }
+        self.meet(turn, &self.ends(self.lab.far(), FAR))
+    }
+
+    fn ends<'a>(&self, far_process: u32, address: &'a str) -> Ends<'a> {
+        let (near, far) = self.processors.unzip();
+        let near = End { namespace: None, processor: near };
+        Ends { near, far: End { namespace: Some(far_process), processor: far }, far_process, address }
+    }
+
+    fn meet(&self, turn: Turn, ends: &Ends<'_>) -> Result<Outcome> {
+        let case = turn.case;
+        match turn.tool {
+            Tool::Btu if signature::is_one(case) => btu::signature(self, turn.range, ends),
+            Tool::Nptcp => nptcp::run(turn.range, ends),
+            Tool::Sockperf if signature::is_one(case) => sockperf::latency(ends),
+            Tool::Btu => btu::run(self, case, ends),
+            Tool::Iperf3 => iperf3::run(self, case, ends),
+            Tool::Nuttcp => nuttcp::run(self, case, ends),
+            Tool::Sockperf => sockperf::run(self, case, ends),
             Tool::Wire | Tool::Bridge => {
                 let middle = self.middle.context("a case about the wire without the network for it")?;
-                wire::run(middle, case, tool, Duration::from_secs(u64::from(self.seconds)))
+                wire::run(middle, case, turn.tool, Duration::from_secs(u64::from(self.seconds)))
             }
         }
     }

@@ -1,30 +1,29 @@
 //! `NPtcp` (Debian's `netpipe-tcp`, version 3.7): a signature with its defaults, without perturbation.
 
+use std::process::Command;
+
 use anyhow::{Context, Result};
 
-use super::{Far, Outcome, SizeTime, wait_until_listening};
-use crate::case::Case;
-use crate::{leash, signature};
+use super::{Ends, Outcome, SizeTime, wait_until_listening};
+use crate::leash;
 
 const PORT: u16 = 5002;
 
 /// Its megabit has 2^20 bits.
 const ITS_MEGABIT: f64 = 1_048_576.0;
 
-pub(super) fn run(case: Case, at: &Far<'_>) -> Result<Outcome> {
-    let (least, most) = signature::range(case);
+pub(super) fn run((least, most): (u64, u64), ends: &Ends<'_>) -> Result<Outcome> {
     let directory = std::env::temp_dir().join(format!("btu-bench-np-{}", std::process::id()));
     std::fs::create_dir_all(&directory).context("make a directory for NPtcp's files")?;
-    let order = |namespace, file: &str| {
-        let mut command = leash::command(namespace, "NPtcp");
+    let order = |mut command: Command, file: &str| {
         command.args(["-p", "0", "-l", &least.to_string(), "-u", &most.to_string()]);
         command.arg("-o").arg(directory.join(file)).stdout(std::process::Stdio::null());
         command.stderr(std::process::Stdio::null());
         command
     };
-    let receiver = order(Some(at.process), "far").spawn().context("start NPtcp's receiver")?;
-    wait_until_listening(at.process, "tcp", PORT)?;
-    leash::run(order(None, "near").args(["-h", at.address]))?;
+    let receiver = order(ends.far("NPtcp"), "far").spawn().context("start NPtcp's receiver")?;
+    wait_until_listening(ends.far_process, "tcp", PORT)?;
+    leash::run(order(ends.near("NPtcp"), "near").args(["-h", ends.address]))?;
     leash::end(receiver)?;
     let told = std::fs::read_to_string(directory.join("near")).context("read NPtcp's file")?;
     std::fs::remove_dir_all(&directory).context("remove NPtcp's files")?;

@@ -2,25 +2,29 @@
 
 use anyhow::{Context, Result};
 
-use super::{Bench, Outcome, wait_until_listening};
+use super::{Bench, Ends, Outcome, wait_until_listening};
 use crate::case::Case;
-use crate::lab::FAR;
 use crate::leash;
 
 const PORT: u16 = 5000;
 
-pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
-    let far = bench.lab.far();
+pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
     let before = leash::children_cpu_seconds()?;
-    let mut serving = leash::command(Some(far), "nuttcp");
+    let mut serving = ends.far("nuttcp");
     let server = serving
         .args(["-1", "--nofork"])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .context("start the nuttcp server")?;
-    wait_until_listening(far, "tcp", PORT)?;
-    let mut asking = leash::command(None, "nuttcp");
-    asking.args(["-t", "-fparse", &format!("-l{}", case.message_bytes()), &format!("-T{}", bench.seconds), FAR]);
+    wait_until_listening(ends.far_process, "tcp", PORT)?;
+    let mut asking = ends.near("nuttcp");
+    asking.args([
+        "-t",
+        "-fparse",
+        &format!("-l{}", case.message_bytes()),
+        &format!("-T{}", bench.seconds),
+        ends.address,
+    ]);
     let told = leash::run(&mut asking)?;
     leash::said(&serving, &server.wait_with_output()?)?;
     let cpu_seconds = leash::children_cpu_seconds()? - before;

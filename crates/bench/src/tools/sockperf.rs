@@ -2,19 +2,17 @@
 
 use anyhow::{Context, Result};
 
-use super::{Bench, Far, Outcome, SizeTime, wait_until_listening};
+use super::{Bench, Ends, Outcome, SizeTime, wait_until_listening};
 use crate::case::Case;
-use crate::lab::FAR;
 use crate::{leash, signature};
 
 const PORT: u16 = 11_111;
 
-pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
-    let far = bench.lab.far();
+pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
     let is_tcp = case == Case::TcpRequest;
-    let place = ["-i", FAR, "-p", "11111"];
+    let place = ["-i", ends.address, "-p", "11111"];
     let transport: &[&str] = if is_tcp { &["--tcp"] } else { &[] };
-    let mut serving = leash::command(Some(far), "sockperf");
+    let mut serving = ends.far("sockperf");
     let server = serving
         .arg("server")
         .args(place)
@@ -22,8 +20,8 @@ pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
         .stdout(std::process::Stdio::null())
         .spawn()
         .context("start the sockperf server")?;
-    wait_until_listening(far, if is_tcp { "tcp" } else { "udp" }, PORT)?;
-    let mut asking = leash::command(None, "sockperf");
+    wait_until_listening(ends.far_process, if is_tcp { "tcp" } else { "udp" }, PORT)?;
+    let mut asking = ends.near("sockperf");
     asking.arg("ping-pong").args(place).args(transport).args(["--full-rtt", "-m"]);
     let told = leash::run(asking.args([&case.message_bytes().to_string(), "-t", &bench.seconds.to_string()]));
     leash::end(server)?;
@@ -31,14 +29,14 @@ pub(super) fn run(bench: &Bench<'_>, case: Case) -> Result<Outcome> {
 }
 
 /// Half the round trip, the best of three runs' means.
-pub(super) fn latency(at: &Far<'_>) -> Result<Outcome> {
-    let place = ["--tcp", "-i", at.address, "-p", "11111"];
-    let mut serving = leash::command(Some(at.process), "sockperf");
+pub(super) fn latency(ends: &Ends<'_>) -> Result<Outcome> {
+    let place = ["--tcp", "-i", ends.address, "-p", "11111"];
+    let mut serving = ends.far("sockperf");
     serving.arg("server").args(place).stdout(std::process::Stdio::null());
     let server = serving.spawn().context("start the sockperf server")?;
-    wait_until_listening(at.process, "tcp", PORT)?;
+    wait_until_listening(ends.far_process, "tcp", PORT)?;
     let ask = || {
-        let mut asking = leash::command(None, "sockperf");
+        let mut asking = ends.near("sockperf");
         asking.arg("ping-pong").args(place).args(["-t", "1", "-m", &signature::SMALL.to_string()]);
         half(&leash::run(&mut asking)?)
     };
