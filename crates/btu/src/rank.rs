@@ -7,13 +7,12 @@ use btu_suite::cell::{Load, Row};
 use btu_suite::compare::Reading;
 use btu_suite::history::btu95;
 use btu_suite::rank::{Candidate, LeftOut, rank};
-use btu_suite::record::CellRecord;
 
 use crate::cli::{Common, Rank};
 use crate::machine::{self, Cards};
 use crate::preflight;
 use crate::rate::SUITE;
-use crate::stored::Stored;
+use crate::stored::{Rated, before};
 use crate::terminal::{print, print_json, text_options};
 
 /// Prints the ranking.
@@ -28,10 +27,10 @@ fn page(store: &Store, asked: &Rank) -> anyhow::Result<RankPage> {
     let (mut cards, mut candidates, mut nameless) = (Cards::new(), Vec::new(), Vec::new());
     // The newest run first: its kernel is the machine's.
     for run in store.runs()?.iter().rev().filter(|run| is_asked(run, asked)) {
-        let stored = Stored::read(store, run.id)?;
-        if let Some(environment) = stored.before() {
+        let rated = Rated::read(store, run.id)?;
+        if let Some(environment) = before(&rated.row) {
             let machine = machine::add(&mut cards, &environment, &notes);
-            candidates.push(candidate(stored, machine));
+            candidates.push(candidate(rated, machine));
         } else {
             let reason = "its machine was never looked at".to_owned();
             nameless.push(LeftOut { run: run.id.to_string(), reason });
@@ -52,20 +51,20 @@ fn is_asked(run: &RunSummary, asked: &Rank) -> bool {
     run.suite == SUITE && tagged && profile
 }
 
-fn candidate(stored: Stored, machine: btu_suite::rank::MachineKey) -> Candidate {
+fn candidate(rated: Rated, machine: btu_suite::rank::MachineKey) -> Candidate {
     Candidate {
-        run: stored.row.summary.id.to_string(),
+        run: rated.row.summary.id.to_string(),
         machine,
-        complete: stored.row.summary.state == State::Complete,
-        cpu_rounds_per_second: cpu_score(&stored.cells),
-        plan: stored.plan,
-        verdict: stored.verdict,
+        complete: rated.row.summary.state == State::Complete,
+        cpu_rounds_per_second: cpu_score(&rated.readings),
+        plan: rated.plan,
+        rating: rated.rating,
     }
 }
 
 /// Rounds per second of the cpu activity alone.
-fn cpu_score(cells: &[CellRecord]) -> Option<f64> {
-    let alone = cells.iter().filter(|cell| matches!(cell.row, Row::Host { load: Load::Cpu }));
-    let speeds: Vec<f64> = alone.filter_map(Reading::of).map(|reading| reading.per_second).collect();
+fn cpu_score(readings: &[Reading]) -> Option<f64> {
+    let alone = readings.iter().filter(|reading| matches!(reading.row, Row::Host { load: Load::Cpu }));
+    let speeds: Vec<f64> = alone.map(|reading| reading.per_second).collect();
     geometric_mean(&speeds)
 }

@@ -7,7 +7,7 @@ use btu_suite::verdict::Verdict;
 use serde::Serialize;
 
 use crate::cli::{Common, Runs, Show};
-use crate::stored::{Stored, duration};
+use crate::stored::{Rated, Stored, duration};
 use crate::terminal::{print, print_json, text_options};
 use crate::{hosts, pipe, preflight, rate};
 
@@ -95,7 +95,7 @@ fn label(run: &RunSummary) -> Option<String> {
 
 fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
     let is_rated = run.suite == rate::SUITE;
-    let rating = if is_rated { Stored::read(store, run.id)?.verdict.rating } else { None };
+    let rating = if is_rated { Rated::read(store, run.id)?.rating } else { None };
     Ok(RunLine {
         id: run.id.to_string(),
         started: run.created.clone(),

@@ -4,11 +4,12 @@ use btu_control::environment::{Environment, differences};
 use btu_report::RunHead;
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
 use btu_suite::cell::{Component, Load, Row};
+use btu_suite::compare::Reading;
 use btu_suite::network::Network;
 use btu_suite::pipe::{Place, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
-use btu_suite::verdict::{Context, HostClocks, Verdict, judge};
+use btu_suite::verdict::{Context, HostClocks, Rating, Verdict, judge, rating_of};
 use btu_units::{Bytes, Span};
 
 use crate::exit::Refusal;
@@ -75,6 +76,35 @@ impl Stored {
             (Some(before), Some(after)) => differences(&before, &after),
             _ => Vec::new(),
         }
+    }
+}
+
+/// A run as far as its rating goes: the raw samples of its cells are not read.
+#[derive(Debug)]
+pub(crate) struct Rated {
+    /// What is stored of it but its cells.
+    pub(crate) row: RunRow,
+    /// What was asked.
+    pub(crate) plan: Plan,
+    /// How fast its valid cells were, without request and response.
+    pub(crate) readings: Vec<Reading>,
+    /// What that amounts to.
+    pub(crate) rating: Option<Rating>,
+}
+
+impl Rated {
+    /// Reads `run`, which is one of the BTU benchmark.
+    pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
+        let row = store.run(&run.to_string())?;
+        let Ok(plan) = serde_json::from_value::<Plan>(row.plan.clone()) else {
+            // A plan that has to be guessed is guessed from the cells.
+            let Stored { row, plan, cells, verdict, .. } = Stored::read(store, run)?;
+            let readings = cells.iter().filter_map(Reading::of).collect();
+            return Ok(Self { row, plan, readings, rating: verdict.rating });
+        };
+        let readings = store.readings_for_rating(run)?;
+        let rating = rating_of(&readings, &context(&row, plan.clone()));
+        Ok(Self { row, plan, readings, rating })
     }
 }
 

@@ -3,6 +3,7 @@
 use btu_suite::cell::Row;
 use btu_suite::compare::Reading;
 use btu_suite::record::CellRecord;
+use rusqlite::params;
 use serde_json::json;
 
 use crate::run::RunId;
@@ -11,7 +12,7 @@ use crate::{Store, StoreError};
 /// The speed of bulk and datagrams is in a column of its own; that of other rows has to be worked out.
 const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
     iif(component = '' OR component LIKE 'INTERACTIVE/%', record, NULL)
-    FROM cells WHERE run = ?1 AND valid ORDER BY block, position, id";
+    FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
 
 /// A cell's columns.
 struct Columns {
@@ -26,7 +27,16 @@ struct Columns {
 impl Store {
     /// The readings of a run of the suite `btu`: of each valid cell that has a speed.
     pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
-        let rows = self.all("read the speeds", SELECT, [run], |row| {
+        self.read_speeds(run, true)
+    }
+
+    /// The same without request and response, whose histograms take nearly all the time: what a rating needs, and more.
+    pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
+        self.read_speeds(run, false)
+    }
+
+    fn read_speeds(&self, run: RunId, with_requests: bool) -> Result<Vec<Reading>, StoreError> {
+        let rows = self.all("read the speeds", SELECT, params![run, with_requests], |row| {
             Ok(Columns {
                 block: row.get(0)?,
                 component: row.get(1)?,

@@ -1,8 +1,10 @@
 //! Tags, deletion, and readings.
 
+use btu_stats::Histogram;
 use btu_store::{State, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
+use btu_suite::record::{CellRecord, Outcome, Requested};
 use btu_units::Bytes;
 
 use crate::sample::{CREATED, cell, create, create_labelled, open, row, temporary};
@@ -59,6 +61,17 @@ fn a_run_that_is_being_written_cannot_be_deleted() {
     assert!(matches!(open(&path).lock(held.run()), Err(StoreError::Locked { .. })));
 }
 
+/// With an account of requests, from which its speed is worked out.
+fn answered(mut cell: CellRecord) -> CellRecord {
+    let mut round_trip = Histogram::new();
+    round_trip.record(50_000);
+    let requested = Requested { requests: 1, answers: 1, lost: 0, late: 0, wrong: 0, round_trip };
+    for report in cell.reports.iter_mut().filter_map(|placed| placed.result.as_mut().ok()) {
+        report.outcome = Outcome::Requested(requested.clone());
+    }
+    cell
+}
+
 #[test]
 fn readings_are_those_of_the_whole_cells() {
     let (_directory, path) = temporary();
@@ -67,14 +80,17 @@ fn readings_are_those_of_the_whole_cells() {
     let interactive = Row::Network { component: Component::InteractiveTcp, message: Bytes::new(100), load: Load::Idle };
     let rows = [row(), Row::Host { load: Load::Cpu }, interactive];
     for (position, row) in (0..).zip(rows) {
-        store.save_cell(&lock, &cell(0, position, row)).unwrap();
-        let mut void = cell(1, position, row);
+        let of_block =
+            |block| if row == interactive { answered(cell(block, position, row)) } else { cell(block, position, row) };
+        store.save_cell(&lock, &of_block(0)).unwrap();
+        let mut void = of_block(1);
         void.faults.push("hung".to_owned());
         store.save_cell(&lock, &void).unwrap();
     }
     let cells = store.cells(lock.run()).unwrap();
-    let expected: Vec<Reading> = cells.iter().filter_map(Reading::of).collect();
-    // The sample has no account of requests, so that row has no speed.
-    assert_eq!(expected.len(), 2);
+    let mut expected: Vec<Reading> = cells.iter().filter_map(Reading::of).collect();
+    assert_eq!(expected.len(), 3);
     assert_eq!(store.readings(lock.run()).unwrap(), expected);
+    expected.retain(|reading| reading.row != interactive);
+    assert_eq!(store.readings_for_rating(lock.run()).unwrap(), expected);
 }

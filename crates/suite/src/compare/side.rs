@@ -64,7 +64,7 @@ impl Reading {
     }
 
     /// Only what is above zero has a logarithm.
-    pub(super) fn counts(&self) -> bool {
+    pub(crate) fn counts(&self) -> bool {
         self.per_second > 0.0 && self.per_second.is_finite()
     }
 }

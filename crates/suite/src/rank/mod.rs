@@ -25,7 +25,7 @@ pub use machine::{MachineKey, Traits, host_digest};
 pub use price::{Price, PriceError};
 
 use crate::plan::Plan;
-use crate::verdict::Verdict;
+use crate::verdict::Rating;
 
 /// The level of every interval.
 const LEVEL: Level = Level::P95;
@@ -44,8 +44,8 @@ pub struct Candidate {
     pub complete: bool,
     /// What was asked.
     pub plan: Plan,
-    /// What came of it.
-    pub verdict: Verdict,
+    /// What came of it; none where no cell under load counts.
+    pub rating: Option<Rating>,
     /// Rounds per second of the cpu activity alone: the geometric mean over its repetitions.
     pub cpu_rounds_per_second: Option<f64>,
 }
@@ -142,7 +142,7 @@ fn put<'a, K: PartialEq>(groups: &mut Vec<(K, Vec<&'a Candidate>)>, key: K, cand
 
 /// Why a run cannot be ranked.
 fn obstacle(candidate: &Candidate) -> Option<String> {
-    let Some(rating) = &candidate.verdict.rating else {
+    let Some(rating) = &candidate.rating else {
         return Some("it has no rating: no cell under load counts".to_owned());
     };
     if !rating.missing.is_empty() {
@@ -177,7 +177,7 @@ fn particulars(plan: &Plan) -> Vec<String> {
 }
 
 fn place(machine: &MachineKey, runs: &[&Candidate]) -> Option<Place> {
-    let ratings: Vec<_> = runs.iter().filter_map(|run| run.verdict.rating.as_ref()).collect();
+    let ratings: Vec<_> = runs.iter().filter_map(|run| run.rating.as_ref()).collect();
     let estimates: Vec<Estimate> = ratings.iter().map(|rating| rating.btu_bits_per_second).collect();
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.cpu_rounds_per_second).collect();
     let (btu_bits_per_second, basis) = together(&estimates)?;

@@ -6,7 +6,7 @@ use super::*;
 use crate::cell::Load;
 use crate::network::{Network, Path};
 use crate::plan::Profile;
-use crate::verdict::{Context, Rating, judge};
+use crate::verdict::Rating;
 
 fn machine(name: &str) -> MachineKey {
     Traits {
@@ -27,9 +27,8 @@ fn plan() -> Plan {
 /// A run with so many Mb/s and, relative to it, half an interval.
 fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
     let plan = plan();
-    let mut verdict = judge(&[], &Context { plan: plan.clone(), cpus: 2, load_before: None, clocks: Vec::new() });
     let value = megabits * 1e6;
-    verdict.rating = Some(Rating {
+    let rating = Some(Rating {
         btu_bits_per_second: Estimate { value, interval: half.map(|half| Interval::around(value, half * value)) },
         interval_form: None,
         arithmetic_mean_bits_per_second: value,
@@ -42,7 +41,7 @@ fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
         low_confidence: half.is_none(),
     });
     let cpu_rounds_per_second = Some(megabits * 10.0);
-    Candidate { run: name.to_owned(), machine: machine(on), complete: true, plan, verdict, cpu_rounds_per_second }
+    Candidate { run: name.to_owned(), machine: machine(on), complete: true, plan, rating, cpu_rounds_per_second }
 }
 
 fn ranks(ranking: &Ranking) -> Vec<(usize, bool)> {
@@ -138,9 +137,9 @@ fn unlike_plans_are_never_ranked_together() {
 fn what_is_no_whole_run_is_left_out_and_named() {
     let whole = run("r1", "a", 10.0, Some(0.01));
     let mut without = Candidate { run: "r2".to_owned(), ..whole.clone() };
-    without.verdict.rating = None;
+    without.rating = None;
     let mut partial = Candidate { run: "r3".to_owned(), ..whole.clone() };
-    partial.verdict.rating.as_mut().unwrap().missing = plan().rows()[..3].to_vec();
+    partial.rating.as_mut().unwrap().missing = plan().rows()[..3].to_vec();
     let stopped = Candidate { run: "r4".to_owned(), complete: false, ..whole.clone() };
     let ranking = rank(&[whole, without, partial, stopped]);
     assert_eq!(ranking.lists[0].places[0].runs, ["r1"]);

@@ -1,8 +1,6 @@
 //! The cells of a run, found by row.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use btu_stats::LogSample;
+use std::collections::BTreeMap;
 
 use crate::cell::Row;
 use crate::record::{CellRecord, HostResult, NetworkResult};
@@ -34,6 +32,11 @@ impl<'a> Cells<'a> {
     /// The void repetitions of `row`.
     pub(super) fn void(&self, row: Row) -> &[&'a CellRecord] {
         self.invalid.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rows of which a repetition is valid.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> + '_ {
+        self.valid.keys().copied()
     }
 
     /// Every valid cell.
@@ -68,23 +71,5 @@ impl<'a> Cells<'a> {
     pub(super) fn goodputs(&self, row: Row) -> Vec<(u32, f64)> {
         let goodput = |record: &&CellRecord| Some((record.block, record.network.as_ref()?.goodput_bits_per_second));
         self.of(row).iter().filter_map(goodput).filter(|(_, rate)| *rate > 0.0 && rate.is_finite()).collect()
-    }
-
-    /// The same without the blocks, for inference.
-    pub(super) fn goodput_sample(&self, row: Row) -> Option<LogSample> {
-        let rates: Vec<f64> = self.goodputs(row).into_iter().map(|(_, rate)| rate).collect();
-        LogSample::of(&rates)
-    }
-
-    /// The geometric mean over `rows` within each block that holds all of them.
-    pub(super) fn block_ratings(&self, rows: &[Row]) -> Vec<f64> {
-        let by_row: Vec<BTreeMap<u32, f64>> =
-            rows.iter().map(|&row| self.goodputs(row).into_iter().collect()).collect();
-        let blocks: BTreeSet<u32> = by_row.iter().flat_map(|row| row.keys().copied()).collect();
-        let rating = |block: u32| {
-            let rates: Option<Vec<f64>> = by_row.iter().map(|row| row.get(&block).copied()).collect();
-            btu_stats::geometric_mean(&rates?)
-        };
-        blocks.into_iter().filter_map(rating).collect()
     }
 }

@@ -5,8 +5,8 @@ use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::LEVEL;
-use super::cells::Cells;
 use super::context::Context;
+use super::goodputs::Goodputs;
 use crate::cell::{Load, Row};
 
 /// A rating and what it is made of.
@@ -56,38 +56,37 @@ pub struct SizeRating {
 }
 
 /// Over components, message sizes and host loads.
-pub(super) fn loaded(cells: &Cells, context: &Context) -> Option<Rating> {
-    rating(cells, context, context.rated_rows(|_, load| load != Load::Idle))
+pub(super) fn loaded(goodputs: &Goodputs, context: &Context) -> Option<Rating> {
+    rating(goodputs, context, context.rated_rows(|_, load| load != Load::Idle))
 }
 
 /// Over components and message sizes, with nothing beside them.
-pub(super) fn idle(cells: &Cells, context: &Context) -> Option<Rating> {
-    rating(cells, context, context.rated_rows(|_, load| load == Load::Idle))
+pub(super) fn idle(goodputs: &Goodputs, context: &Context) -> Option<Rating> {
+    rating(goodputs, context, context.rated_rows(|_, load| load == Load::Idle))
 }
 
-pub(super) fn per_load(cells: &Cells, context: &Context) -> Vec<LoadRating> {
-    let of = |load| rating(cells, context, context.rated_rows(|_, other| other == load));
+pub(super) fn per_load(goodputs: &Goodputs, context: &Context) -> Vec<LoadRating> {
+    let of = |load| rating(goodputs, context, context.rated_rows(|_, other| other == load));
     context.loads().map(|load| LoadRating { load, rating: of(load) }).collect()
 }
 
-pub(super) fn per_size(cells: &Cells, context: &Context) -> Vec<SizeRating> {
+pub(super) fn per_size(goodputs: &Goodputs, context: &Context) -> Vec<SizeRating> {
     let of = |message, loaded: bool| {
         let rows = context.rated_rows(|size, load| size == message && (load != Load::Idle) == loaded);
-        rating(cells, context, rows)
+        rating(goodputs, context, rows)
     };
     let size = |message| SizeRating { message, rating: of(message, true), idle: of(message, false) };
     context.messages().map(size).collect()
 }
 
 /// The rating over `planned` rows; `None` when none of them was measured.
-fn rating(cells: &Cells, context: &Context, planned: Vec<Row>) -> Option<Rating> {
+fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<Rating> {
     let cells_planned = planned.len();
-    let (used, missing): (Vec<Row>, Vec<Row>) =
-        planned.into_iter().partition(|&row| cells.goodput_sample(row).is_some());
-    let samples: Vec<LogSample> = used.iter().filter_map(|&row| cells.goodput_sample(row)).collect();
+    let (used, missing): (Vec<Row>, Vec<Row>) = planned.into_iter().partition(|&row| goodputs.sample(row).is_some());
+    let samples: Vec<LogSample> = used.iter().filter_map(|&row| goodputs.sample(row)).collect();
     let means_of_cells: Vec<f64> = samples.iter().map(LogSample::geometric_mean).collect();
     let means = Means::of(&means_of_cells)?;
-    let rated = rate(&samples, &cells.block_ratings(&used), LEVEL)?;
+    let rated = rate(&samples, &goodputs.block_ratings(&used), LEVEL)?;
     let wanted = context.plan.profile.wanted_half_width;
     let wide = rated.estimate.relative_half_width().is_none_or(|half| half > wanted);
     Some(Rating {

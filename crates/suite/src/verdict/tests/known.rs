@@ -129,6 +129,24 @@ fn the_order_in_which_cells_were_stored_does_not_matter() {
     assert_eq!(judge(&records, &context), forth);
 }
 
+/// With void cells, rows that are missing and blocks that differ.
+#[test]
+fn the_speeds_alone_give_the_rating_of_the_whole_cells() {
+    let context = context();
+    let mut records = run(&context, 3, |_, block| 1.0 + f64::from(block) / 10.0, 1.0);
+    for record in records.iter_mut().step_by(7) {
+        record.faults.push("hung".to_owned());
+    }
+    records.retain(|record| !matches!(record.row, Row::Network { component: Component::Send, load: Load::Disk, .. }));
+    let rating = judge(&records, &context).rating.unwrap();
+    assert!(!rating.missing.is_empty() && rating.interval_form.is_some());
+    let mut readings: Vec<Reading> = records.iter().filter_map(Reading::of).collect();
+    assert_eq!(rating_of(&readings, &context), Some(rating.clone()));
+    readings.reverse();
+    assert_eq!(rating_of(&readings, &context), Some(rating));
+    assert_eq!(rating_of(&[], &context), None);
+}
+
 #[test]
 fn nothing_measured_is_a_verdict_too() {
     let verdict = judge(&[], &context());

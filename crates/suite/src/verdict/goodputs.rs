@@ -1,0 +1,51 @@
+//! What a rating is made of: the goodput of each valid cell, by row.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use btu_stats::{LogSample, geometric_mean};
+
+use super::cells::Cells;
+use crate::cell::Row;
+use crate::compare::Reading;
+
+/// Goodput of each repetition in b/s, with its block; each row's in the order of their blocks.
+pub(super) struct Goodputs(BTreeMap<Row, Vec<(u32, f64)>>);
+
+impl Goodputs {
+    /// Of whole cells.
+    pub(super) fn of_cells(cells: &Cells) -> Self {
+        Self(cells.rows().map(|row| (row, cells.goodputs(row))).collect())
+    }
+
+    /// Of their speeds, which of the rated rows are goodputs.
+    pub(super) fn of_readings(readings: &[Reading]) -> Self {
+        let mut rows: BTreeMap<Row, Vec<(u32, f64)>> = BTreeMap::new();
+        for reading in readings.iter().filter(|reading| reading.counts()) {
+            rows.entry(reading.row).or_default().push((reading.block, reading.per_second));
+        }
+        for repetitions in rows.values_mut() {
+            repetitions.sort_by_key(|(block, _)| *block);
+        }
+        Self(rows)
+    }
+
+    fn of(&self, row: Row) -> &[(u32, f64)] {
+        self.0.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those of a row without their blocks, for inference.
+    pub(super) fn sample(&self, row: Row) -> Option<LogSample> {
+        LogSample::of(&self.of(row).iter().map(|(_, rate)| *rate).collect::<Vec<_>>())
+    }
+
+    /// The geometric mean over `rows` within each block that holds all of them.
+    pub(super) fn block_ratings(&self, rows: &[Row]) -> Vec<f64> {
+        let by_row: Vec<BTreeMap<u32, f64>> = rows.iter().map(|&row| self.of(row).iter().copied().collect()).collect();
+        let blocks: BTreeSet<u32> = by_row.iter().flat_map(|row| row.keys().copied()).collect();
+        let rating = |block: u32| {
+            let rates: Option<Vec<f64>> = by_row.iter().map(|row| row.get(&block).copied()).collect();
+            geometric_mean(&rates?)
+        };
+        blocks.into_iter().filter_map(rating).collect()
+    }
+}
