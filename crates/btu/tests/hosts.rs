@@ -19,6 +19,7 @@ fn three_hosts_are_rated_and_survive_bad_days() {
     let Some(hosts) = Hosts::raise(3) else { return };
     hosts.start_agents();
     rated_end_to_end(&hosts);
+    rated_over_ipv6(&hosts);
     not_reachable_where_it_is_measured(&hosts);
     without_a_certificate_that_counts(&hosts);
     busy(&hosts);
@@ -86,6 +87,26 @@ fn rated_end_to_end(hosts: &Hosts) {
         let output = hosts.lab_command(&["report", "--format", format, "--output", &file]).output().unwrap();
         assert!(output.status.success(), "{format}: {}", text(&output.stderr));
     }
+}
+
+/// The measured network speaks IPv6, file transfer and all; the control network goes on with what it spoke.
+fn rated_over_ipv6(hosts: &Hosts) {
+    if !RATED.iter().zip(10..).all(|(name, place)| hosts.speak_ipv6(name, "m0", &format!("fd99::{place}"))) {
+        return;
+    }
+    let inventory = hosts.inventory(|text| text.replace("10.99.0.", "fd99::"));
+    let rows = ["--component", "SEND_RECV,INTERACTIVE/TCP,INTERACTIVE/UDP,UDP", "--message", "4096"];
+    let rest = ["--load", "idle,transfer", "--quiet"];
+    let result = Hosts::json(hosts.desk(&[&["rate", "--hosts", &inventory], &rows[..], &rest].concat()));
+    assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
+    assert_eq!(result["run"]["plan"]["network"]["hosts"][1]["measured"], "fd99::11");
+    assert_eq!(result["result"]["invalid_cells"], 0, "{}", result["result"]["warnings"]);
+    assert_eq!(
+        result["result"]["rating"]["missing"].as_array().map(Vec::len),
+        Some(0),
+        "{}",
+        result["result"]["rating"]
+    );
 }
 
 /// This kernel may have netem or not; both are right, if they are told. What netem does was probed before the first cell.

@@ -29,6 +29,7 @@ fn a_pipe_between_two_machines_is_measured_and_survives_bad_days() {
     layers(&hosts);
     under_load(&hosts);
     hint(&hosts);
+    over_ipv6(&hosts);
     refused(&hosts);
     if !drawn::once::tested_already() {
         bad_days(&mut hosts);
@@ -38,8 +39,12 @@ fn a_pipe_between_two_machines_is_measured_and_survives_bad_days() {
 
 /// A quick run to that machine.
 fn measured(hosts: &Hosts, arguments: &[&str]) -> Value {
+    measured_to(hosts, ALPHA, arguments)
+}
+
+fn measured_to(hosts: &Hosts, to: &str, arguments: &[&str]) -> Value {
     let result =
-        Hosts::json(hosts.desk(&[&["pipe", "--to", ALPHA, "--precision", "quick", "--quiet"], arguments].concat()));
+        Hosts::json(hosts.desk(&[&["pipe", "--to", to, "--precision", "quick", "--quiet"], arguments].concat()));
     assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
     result
 }
@@ -88,6 +93,20 @@ fn hint(hosts: &Hosts) {
     let result = measured(hosts, &["--hint"]);
     let steps = result["result"]["two"]["steps"].as_array();
     assert!(steps.is_some_and(|steps| steps.len() > 3), "{}", result["result"]["two"]);
+}
+
+/// Every transport of a network, beside the load that is a transfer.
+fn over_ipv6(hosts: &Hosts) {
+    if !(hosts.speak_ipv6("desk", "measured", "fd99::1") && hosts.speak_ipv6("alpha", "m0", "fd99::10")) {
+        return;
+    }
+    let to = "alpha=198.18.1.1@fd99::10";
+    let result = measured_to(hosts, to, &["--layers", "--sizes", "64,32KiB"]);
+    let series = result["run"]["plan"]["series"].as_array().unwrap();
+    assert_eq!(series[0]["place"]["measured"], "fd99::10");
+    assert_eq!(result["run"]["cells"].as_u64(), Some(2 * series.len() as u64), "{}", result["run"]["summary"]);
+    let result = measured_to(hosts, to, &["--load", "transfer", "--sizes", "1,64KiB"]);
+    assert!(!events(&result, "the load `transfer` did").is_empty(), "{}", result["run"]["events"]);
 }
 
 /// What makes no sense, and what the other machine does not do, begins nothing or ends with the reason.
