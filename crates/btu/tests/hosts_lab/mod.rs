@@ -84,7 +84,8 @@ impl Hosts {
         }
     }
 
-    /// Gives this place on the measured network an IPv6 address as well; false, told loudly, where the kernel has no IPv6.
+    /// Gives this place on the measured network an IPv6 address as well, which stations do not have by themselves; false, told
+    /// loudly, where the kernel has no IPv6.
     pub(crate) fn speak_ipv6(&self, station: &str, interface: &str, address: &str) -> bool {
         let has_it = self.shell(station, "test -e /proc/net/if_inet6 && echo yes || true");
         if has_it.is_empty() {
@@ -92,7 +93,8 @@ impl Hosts {
             assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "IPv6 must exist here");
             return false;
         }
-        self.shell(station, &format!("ip -6 address add {address}/64 dev {interface} nodad"));
+        let switch = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
+        self.shell(station, &format!("echo 0 > {switch} && ip -6 address add {address}/64 dev {interface} nodad"));
         true
     }
 
