@@ -6,7 +6,7 @@
 //! below 1024.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,8 +46,10 @@ pub fn serve_doorway(listener: UnixListener, target: SocketAddr, stop: &AtomicBo
             match slots.take() {
                 Some(slot) => {
                     scope.spawn(move || {
+                        let mut inside = inside;
                         // Both ends see the connection close; there is nobody else to tell.
-                        drop(let_out(inside, target, stop));
+                        drop(let_out(&mut inside, target, stop));
+                        // Who sees it closed may come again at once.
                         drop(slot);
                     });
                 }
@@ -62,9 +64,9 @@ pub fn serve_doorway(listener: UnixListener, target: SocketAddr, stop: &AtomicBo
 }
 
 /// One connection, from the knock to its end.
-fn let_out(mut inside: UnixStream, target: SocketAddr, stop: &AtomicBool) -> io::Result<()> {
+fn let_out(inside: &mut UnixStream, target: SocketAddr, stop: &AtomicBool) -> io::Result<()> {
     inside.limit(TICK)?;
-    let line = read_line(&mut inside, &Patience::new(stop, KNOCK))?;
+    let line = read_line(inside, &Patience::new(stop, KNOCK))?;
     let outside = asked_for(&line, target).and_then(|address| {
         TcpStream::connect_timeout(&address, CONNECT)
             .map_err(|error| format!("could not connect to {address}: {error}"))
@@ -73,7 +75,7 @@ fn let_out(mut inside: UnixStream, target: SocketAddr, stop: &AtomicBool) -> io:
         Ok(mut outside) => {
             outside.set_nodelay(true)?;
             inside.write_all(b"ok\n")?;
-            pump::both_ways(&mut inside, &mut outside, &Patience::new(stop, IDLE), &AtomicU64::new(0))
+            pump::both_ways(inside, &mut outside, &Patience::new(stop, IDLE), &AtomicU64::new(0))
         }
         Err(reason) => inside.write_all(format!("no: {reason}\n").as_bytes()),
     }
@@ -108,6 +110,17 @@ pub(super) fn go_out(path: &Path, port: u16, stop: &AtomicBool) -> io::Result<Un
         "" => Err(io::Error::other("the doorway closed without an answer")),
         refused => Err(io::Error::other(refused.trim_start_matches("no: ").to_owned())),
     }
+}
+
+/// Whether there is a doorway at `path`: knocks, and withdraws. The doorway has forgotten it when this returns, so that it is
+/// not counted among the connections that come next.
+pub(super) fn knock(path: &Path) -> io::Result<()> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(KNOCK))?;
+    stream.shutdown(Shutdown::Write)?;
+    // What is answered to nothing does not matter, and a doorway that is slow is one.
+    drop(io::copy(&mut stream, &mut io::sink()));
+    Ok(())
 }
 
 /// A line without its end. It is read byte by byte, as what follows belongs to others.
@@ -215,6 +228,18 @@ mod tests {
                 go_out(path, 0, &go_on).ok()
             });
             assert!(again.is_some(), "the slot did not come back");
+        });
+    }
+    #[test]
+    fn who_only_knocked_takes_no_place() {
+        let outside = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        with_doorway(outside.local_addr().expect("bound"), |path| {
+            let go_on = AtomicBool::new(false);
+            let mut open: Vec<UnixStream> = (1..MOST).map(|_| go_out(path, 0, &go_on).expect("let out")).collect();
+            (0..50).for_each(|_| knock(path).expect("it is there"));
+            open.push(go_out(path, 0, &go_on).expect("let out"));
+            knock(path).expect("full, and there");
+            assert!(knock(&path.with_extension("gone")).is_err());
         });
     }
 }

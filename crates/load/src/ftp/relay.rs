@@ -9,7 +9,6 @@ mod session;
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +19,7 @@ use btu_suite::activity::{FtpRelay, Performance};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 
+use super::doorway::knock;
 use super::gate::{self, Listener, Slots};
 use crate::LoadError;
 use crate::account::Account;
@@ -52,8 +52,7 @@ pub(crate) struct Relaying {
 impl Relaying {
     /// Starts to relay on any free port of the order's address; the doorway must be there.
     pub(crate) fn prepare(order: &FtpRelay) -> Result<Self, LoadError> {
-        UnixStream::connect(&order.doorway)
-            .map_err(|source| LoadError::Doorway { path: order.doorway.clone(), source })?;
+        knock(&order.doorway).map_err(|source| LoadError::Doorway { path: order.doorway.clone(), source })?;
         let wanted = SocketAddr::new(order.address, 0);
         let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
         let listener = TcpListener::bind(wanted).map_err(failed("listen for FTP"))?;
