@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::cli::{Common, Export, Import, Remove, Tag};
 use crate::exit::Refusal;
-use crate::preflight;
 use crate::terminal::{print, print_json};
+use crate::{files, preflight};
 
 /// Marks all runs with a tag.
 pub(crate) const TAG: &str = "tag:";
@@ -98,10 +98,13 @@ fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
         // What is left of it says nothing; if it cannot be removed, the first error is the one to know.
         let _ = std::fs::remove_file(&part);
     }
-    written.with_context(|| format!("writing {}", path.display()))
+    written.map_err(|error| match error {
+        ArchiveError::Io(error) => files::unwritable(path, &error).into(),
+        error => anyhow::Error::from(error).context(format!("writing {}", path.display())),
+    })
 }
 
-fn write_part(store: &Store, runs: &[RunId], part: &Path) -> anyhow::Result<u64> {
+fn write_part(store: &Store, runs: &[RunId], part: &Path) -> Result<u64, ArchiveError> {
     let file = store.export(runs, BufWriter::new(File::create(part)?))?;
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.sync_all()?;

@@ -23,7 +23,12 @@ pub(crate) struct Source {
 
 /// Writes a result to the file that was asked for.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(path, bytes).map_err(|error| Refusal::Machine(format!("writing {}: {error}", path.display())).into())
+    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error).into())
+}
+
+/// Why there is no such result.
+pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::Machine(format!("writing {}: {error}", path.display()))
 }
 
 /// The network that `what` names, a file or one of the library, with these settings made.

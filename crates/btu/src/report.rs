@@ -15,7 +15,7 @@ use crate::cli::{Common, Format, Report};
 use crate::exit::Refusal;
 use crate::stored::Stored;
 use crate::terminal::{file_options, print, text_options};
-use crate::{preflight, runs};
+use crate::{files, preflight, runs};
 
 /// Makes a report.
 pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
@@ -27,7 +27,7 @@ pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
     let to = target(report, format, &stored);
     let content = content(format, &store, &stored, report, to.is_none())?;
     let Some(path) = to else { return write_out(&content) };
-    std::fs::write(&path, &content).with_context(|| format!("writing {}", path.display()))?;
+    files::save(&path, &content)?;
     if report.open {
         open(&path)?;
     }

@@ -59,6 +59,8 @@ fn runs_move_to_another_shelf() {
     assert_eq!(there["run"]["uuid"], here["run"]["uuid"]);
     let (code, _, errors) = from.btu(&["export", "r1", "-o", "runs.btu"]);
     assert!(code == Some(2) && errors.contains("is there already"), "{errors}");
+    let (code, _, errors) = from.btu(&["export", "r1", "-o", "no/such/place.btu"]);
+    assert!(code == Some(3) && errors.contains("writing no/such/place.btu: No such file"), "{errors}");
 }
 
 #[test]

@@ -60,6 +60,8 @@ fn what_makes_no_sense_is_refused() {
         let refused = btu(directory.path(), arguments);
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&refused.stderr));
     }
+    let unwritten = btu(directory.path(), &["report", "r1", "--format", "text", "-o", "/dev/full"]);
+    assert_eq!(unwritten.status.code(), Some(3), "{}", String::from_utf8_lossy(&unwritten.stderr));
     let missing = btu(directory.path(), &["report", "r99"]);
     assert!(!missing.status.success() && missing.stdout.is_empty());
 }
