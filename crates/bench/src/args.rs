@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use btu_suite::pipe::Pin;
 use clap::{Parser, Subcommand};
 
 use crate::case::Case;
-use crate::pinning::Pinning;
 use crate::simulator::Simulator;
 
 /// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair, btu's signatures side by side
@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) awake: bool,
     /// Hold the two ends of every tool on processors, so that the scheduler does not place them anew for each connection
-    #[arg(long, value_enum)]
-    pub(crate) pin: Option<Pinning>,
+    #[arg(long, value_name = "apart|together|NEAR,FAR")]
+    pub(crate) pin: Option<Pin>,
     /// Congestion control for all tools alike. One that paces (BBR) makes small messages a matter of its timers and
     /// not of the tools, so the default is one that does not and that every kernel has
     #[arg(long, default_value = "reno")]

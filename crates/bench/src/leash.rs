@@ -18,7 +18,7 @@ pub(crate) struct End {
     /// The network namespace of this process, or the own one.
     pub(crate) namespace: Option<u32>,
     /// The processor on which it is held.
-    pub(crate) processor: Option<usize>,
+    pub(crate) processor: Option<u32>,
 }
 
 /// A command in the network namespace of process `namespace` or in this process's own, on any processor.

@@ -7,7 +7,6 @@ mod compare;
 mod lab;
 mod leash;
 mod order;
-mod pinning;
 mod quiet;
 mod report;
 mod run;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use btu_suite::pipe::Processors;
 use serde::Serialize;
 
 use crate::args::Args;
 use crate::case::{Bound, Case, Measure, Tool};
 use crate::compare::{Spread, Verdict, differences, ratios};
-use crate::pinning::Pinning;
 use crate::run::Sample;
 
 /// Under which conditions everything was measured, the same for every tool.
@@ -21,7 +21,7 @@ pub(crate) struct Circumstances {
     seconds: u32,
     kernel: String,
     processors: usize,
-    pinning: &'static str,
+    pinning: String,
     idle_states: &'static str,
     network: String,
     congestion_control: String,
@@ -36,6 +36,7 @@ impl Circumstances {
         seed: u64,
         tools: Vec<String>,
         btu: String,
+        processors: Option<Processors>,
         is_held_awake: bool,
     ) -> Result<Self> {
         let idle_states =
@@ -46,7 +47,7 @@ impl Circumstances {
             seconds: args.seconds,
             kernel: setting("kernel/osrelease")?,
             processors: std::thread::available_parallelism().context("count the processors")?.get(),
-            pinning: Pinning::words(args.pin),
+            pinning: processors.map_or_else(|| "none".to_owned(), |held| held.to_string()),
             idle_states,
             network: networks(cases),
             congestion_control: setting("net/ipv4/tcp_congestion_control")?,

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use btu_suite::pipe::{Pin, Processors};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
@@ -12,7 +13,6 @@ use crate::case::{Case, Tool};
 use crate::compare::Verdict;
 use crate::lab::{self, Lab};
 use crate::order::{self, Turn};
-use crate::pinning::Pinning;
 use crate::report::{Circumstances, Comparison};
 use crate::tools::{self, Bench, Outcome, WorkerCommand};
 use crate::{quiet, report, signature, wire};
@@ -41,14 +41,15 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     let versions = tools::ensure_present(&cases)?;
     let worker = WorkerCommand::find(args.btu.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
-    let processors = args.pin.map(Pinning::processors).transpose()?;
+    let processors = processors(args.pin)?;
     let pins_wire = processors.is_some() && cases.iter().any(|case| case.tools().contains(&Tool::Wire));
     anyhow::ensure!(!pins_wire, "--pin is not for the cases about the wire, which has more than two ends");
     let lab = Lab::raise(args.awake, args.congestion_control.as_deref())?;
     let is_about_wire =
         cases.iter().any(|case| case.tools().contains(&Tool::Wire) || signature::drawing(*case).is_some());
     let middle = is_about_wire.then(wire::Middle::raise).transpose()?;
-    let circumstances = Circumstances::read(args, &cases, seed, versions, worker.describe(), lab.is_held_awake())?;
+    let circumstances =
+        Circumstances::read(args, &cases, seed, versions, worker.describe(), processors, lab.is_held_awake())?;
     if !args.json {
         print!("{circumstances}");
     }
@@ -75,6 +76,12 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     }
     let missed = comparisons.iter().any(|comparison| comparison.verdict == Some(Verdict::Missed));
     Ok(ExitCode::from(u8::from(args.check && missed)))
+}
+
+/// The processors of the near and the far end, where they are held on some.
+fn processors(pin: Option<Pin>) -> Result<Option<Processors>> {
+    let allowed = btu_traffic::allowed_processors().context("ask which processors may be used")?;
+    Ok(pin.map(|pin| pin.processors(&allowed)).transpose()?)
 }
 
 fn all_cases() -> Vec<Case> {

@@ -10,6 +10,7 @@ mod job;
 mod journal;
 mod live;
 mod load;
+mod pin;
 mod plan;
 mod resume;
 mod series;

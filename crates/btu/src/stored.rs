@@ -6,11 +6,12 @@ use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
 use btu_suite::network::Network;
-use btu_suite::pipe::{Place, Remote};
+use btu_suite::pipe::{Place, Processors, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
 use btu_suite::verdict::{Context, HostClocks, Rating, Verdict, judge, rating_of};
 use btu_units::{Bytes, Span};
+use serde::de::DeserializeOwned;
 
 use crate::exit::Refusal;
 use crate::{pipe, rate};
@@ -119,7 +120,7 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         profile: run.profile.clone(),
         seed: row.seed,
         machine: before(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
-        hosts: hosts(row),
+        hosts: hosts(row).into_iter().chain(processors(&row.plan).map(|held| held.to_string())).collect(),
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
@@ -155,13 +156,23 @@ fn hosts(row: &RunRow) -> Vec<String> {
     }
 }
 
-/// The other machine of a pipe: of a signature, of the first of several, or of HINT's.
+/// The other machine of a pipe.
 fn far_host(plan: &serde_json::Value) -> Option<Remote> {
-    let places = ["/place", "/series/0/place", "/pipe/place"].into_iter().filter_map(|path| plan.pointer(path));
-    places.filter_map(|place| serde_json::from_value(place.clone()).ok()).find_map(|place| match place {
+    match of_pipe(plan, "place")? {
         Place::Machines(remote) => Some(remote),
         _ => None,
-    })
+    }
+}
+
+/// Where the ends of a pipe were held.
+fn processors(plan: &serde_json::Value) -> Option<Processors> {
+    of_pipe(plan, "processors")
+}
+
+/// Part of the plan of a pipe: of a signature, of the first of several, or of HINT's.
+fn of_pipe<T: DeserializeOwned>(plan: &serde_json::Value, part: &str) -> Option<T> {
+    let mut plans = ["", "/series/0", "/pipe"].into_iter().filter_map(|path| plan.pointer(path)?.get(part));
+    plans.find_map(|part| serde_json::from_value(part.clone()).ok())
 }
 
 /// Where real hosts' clocks stood in the last session.

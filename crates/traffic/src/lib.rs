@@ -16,6 +16,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod hint;
+mod hold;
 mod payload;
 mod pipe;
 pub mod probe;
@@ -28,6 +29,7 @@ mod udp;
 use btu_suite::activity::{Activity, Order, Performance, Transport};
 
 pub use error::TrafficError;
+pub use hold::allowed_processors;
 pub use pipe::{check as pipe_check, largest as pipe_largest};
 
 /// Sets up the network activity of `order`; `None` when the activity is not one of this room's.
@@ -39,6 +41,7 @@ pub use pipe::{check as pipe_check, largest as pipe_largest};
 /// [`TrafficError`] when sizes or rates are out of range, an address cannot be used, or a peer cannot be reached
 /// within ten seconds or the order's deadline, whichever is shorter.
 pub fn prepare(order: &Order) -> Result<Option<Box<dyn Performance>>, TrafficError> {
+    hold::hold(order)?;
     Ok(Some(match &order.activity {
         Activity::TcpSend(part) => Box::new(tcp::send::Sender::prepare(order, part)?),
         Activity::TcpReceive(part) => Box::new(tcp::receive::Receiver::prepare(order, part)?),

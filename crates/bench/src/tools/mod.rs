@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use btu_suite::pipe::Processors;
 use nix::unistd::Uid;
 use serde::Serialize;
 
@@ -89,7 +90,7 @@ pub(crate) struct Bench<'a> {
     /// Whether to measure though the machine is busy.
     pub(crate) impatient: bool,
     /// The processors of the near and the far end, where they are held on some.
-    pub(crate) processors: Option<(usize, usize)>,
+    pub(crate) processors: Option<Processors>,
     /// For the cases about the wire.
     pub(crate) middle: Option<&'a wire::Middle>,
 }
@@ -127,9 +128,9 @@ impl Bench<'_> {
     }
 
     fn ends<'a>(&self, far_process: u32, address: &'a str) -> Ends<'a> {
-        let (near, far) = self.processors.unzip();
-        let near = End { namespace: None, processor: near };
-        Ends { near, far: End { namespace: Some(far_process), processor: far }, far_process, address }
+        let near = End { namespace: None, processor: self.processors.map(|held| held.near) };
+        let far = End { namespace: Some(far_process), processor: self.processors.map(|held| held.far) };
+        Ends { near, far, far_process, address }
     }
 
     fn meet(&self, turn: Turn, ends: &Ends<'_>) -> Result<Outcome> {

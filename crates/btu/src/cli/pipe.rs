@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use btu_network::SshDestination;
 use btu_suite::cell::Load;
-use btu_suite::pipe::{Kind, Pattern, Sizes};
+use btu_suite::pipe::{Kind, Pattern, Pin, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
@@ -152,7 +152,7 @@ pub(crate) struct Aim {
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "transport", "layers", "load", "hint", "pattern", "sizes", "perturbation", "precision", "trials", "target_time",
         "limit", "local", "network", "from", "to", "settings", "nodelay", "send_buffer", "receive_buffer", "cold", "offset",
-        "integrity", "each", "seed", "label", "engine", "zerocopy", "busy_poll", "pairs"
+        "integrity", "each", "seed", "label", "engine", "zerocopy", "busy_poll", "pairs", "pin"
     ])]
     pub(crate) resume: Option<String>,
 }
@@ -201,6 +201,10 @@ pub(crate) struct Calls {
     /// So many pairs at once, each with a connection and a thread of its own; throughputs are added
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) pairs: u32,
+    /// Hold the ends on processors: `apart` and `together` take the first that may be used; 2,3 are for the end that sends first and
+    /// for the other one
+    #[arg(long, value_name = "apart|together|NEAR,FAR")]
+    pub(crate) pin: Option<Pin>,
 }
 
 /// How system calls are made.

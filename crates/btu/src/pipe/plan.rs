@@ -4,12 +4,13 @@ use btu_network::{Drawing, Reader};
 use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Network, Path};
 use btu_suite::pipe::{
-    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Purpose, Remote, SetPlan, Sizes,
-    SocketOptions,
+    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Processors, Purpose, Remote, SetPlan,
+    Sizes, SocketOptions,
 };
 use btu_units::{BitRate, Bytes, Span};
 
 use super::job::Job;
+use super::pin::processors;
 use crate::cli::{EngineName, Pipe, PrecisionName};
 use crate::exit::Refusal;
 use crate::{files, hosts, preflight};
@@ -95,7 +96,8 @@ pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
 const STACK: [Kind; 7] = [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic, Kind::Mpi];
 
 fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
-    let plan = |kind| plan(pipe, kind, seed, place);
+    let held = processors(pipe.calls.pin, place)?;
+    let plan = |kind| plan(pipe, kind, seed, place, held);
     if pipe.aim.layers {
         return Ok(vec![Job::Set(SetPlan::new(Purpose::Layers, stack(pipe, place, plan)?))]);
     }
@@ -161,7 +163,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
 /// What HINT's exchange is held against: two double-precision numbers.
 const BESIDE: Bytes = Bytes::new(16);
 
-fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place) -> anyhow::Result<PipePlan> {
+fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place, processors: Option<Processors>) -> anyhow::Result<PipePlan> {
     if kind.is_local() && matches!(place, Place::Machines(_)) {
         let problem = format!("{} moves bytes inside one machine: leave --to or the transport out", kind.label());
         return Err(Refusal::Usage(problem).into());
@@ -191,6 +193,7 @@ fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place) -> anyhow::Result<Pip
             },
         },
         pairs: pipe.calls.pairs,
+        processors,
         ..PipePlan::new(seed, kind, place)
     };
     btu_traffic::pipe_check(&plan).map_err(|error| Refusal::Usage(error.to_string()))?;

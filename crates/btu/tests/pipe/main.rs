@@ -63,9 +63,25 @@ fn transports_of_one_machine_need_no_laboratory() {
 }
 
 #[test]
+fn ends_are_held_where_they_shall_be() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let quick = ["pipe", "--local", "--precision", "quick", "--pin", "together"];
+    for (aim, suite) in [
+        (&["--sizes", "64"][..], "pipe"),
+        (&["--layers", "--sizes", "64", "--transport", "tcp,udp"], "layers"),
+        (&["--hint"], "hint"),
+    ] {
+        let result = json(directory.path(), &[&quick, aim].concat());
+        assert_eq!(result["run"]["state"], "complete", "{suite}: {}", result["run"]["events"]);
+        let shown = printed(directory.path(), &["show"]);
+        assert!(shown.contains("both ends are held on processor "), "{suite}: {shown}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_before_anything_starts() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let table: [(&[&str], &str); 10] = [
+    let table: [(&[&str], &str); 12] = [
         (&["--layers", "--transport", "tcp"], "--layers needs two transports or more"),
         (&["--layers", "--cold"], "leave one out"),
         (&["--transport", "mpi", "--send-buffer", "1MB"], "MPI"),
@@ -74,6 +90,8 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
         (&["--transport", "http2", "--pattern", "streaming"], "HTTP/2 does not know any pattern but ping-pong"),
         (&["--transport", "pipe", "--nodelay", "off"], "pipe does not know Nagle's algorithm"),
         (&["--transport", "udp", "--sizes", "1MB"], "give smaller sizes"),
+        (&["--pin", "left,right"], "is no way to hold two ends: give apart, together, or two processors such as 0,1"),
+        (&["--layers", "--pin", "0,70000"], "--pin: processor 70000 is not among those that may be used"),
         (&["--network", "nowhere"], "there is no file and no library network `nowhere`"),
         (&["--network", "satellite", "--to", "moon"], "there is no station `moon`"),
     ];

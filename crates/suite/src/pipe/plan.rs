@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Pattern, Place, Sizes};
+use super::{Kind, Pattern, Place, Processors, Sizes};
 use crate::cell::Load;
 use crate::plan::name_of;
 
@@ -32,6 +32,9 @@ pub struct PipePlan {
     pub place: Place,
     /// What else the machine of the end that sends first does meanwhile.
     pub load: Load,
+    /// Where the ends are held; absent where the scheduler puts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<Processors>,
 }
 
 /// How long and how often.
@@ -172,6 +175,7 @@ impl PipePlan {
             socket: SocketOptions::default(),
             place,
             load: Load::Idle,
+            processors: None,
         }
     }
 
@@ -191,6 +195,10 @@ mod tests {
         PipePlan::new(7, Kind::Tcp, Place::Stations { network: Network::Veth })
     }
 
+    fn held() -> PipePlan {
+        PipePlan { processors: Some(Processors { near: 0, far: 1 }), ..plan() }
+    }
+
     #[test]
     fn the_hash_names_what_is_measured_and_not_the_seed() {
         assert_eq!(plan().hash(), PipePlan { seed: 8, ..plan() }.hash());
@@ -198,14 +206,17 @@ mod tests {
         assert_ne!(plan().hash(), PipePlan { place: Place::Here, ..plan() }.hash());
         let unaligned = Buffers { offset: Bytes::new(1), ..Buffers::PLAIN };
         assert_ne!(plan().hash(), PipePlan { buffers: unaligned, ..plan() }.hash());
+        assert_ne!(plan().hash(), held().hash());
     }
 
     #[test]
     fn a_plan_survives_storage() {
         let cold = Buffers { cache: Cache::Cold { pool: Bytes::new(200_000_000) }, ..Buffers::PLAIN };
-        for plan in [plan(), PipePlan { buffers: cold, sizes: Sizes::RootTwo, ..plan() }] {
+        for plan in [plan(), held(), PipePlan { buffers: cold, sizes: Sizes::RootTwo, ..plan() }] {
             let text = serde_json::to_string(&plan).unwrap();
             assert_eq!(serde_json::from_str::<PipePlan>(&text).unwrap(), plan);
+            // Plans from before there was such a thing have the names that they had.
+            assert_eq!(text.contains("processors"), plan.processors.is_some());
         }
     }
 }
