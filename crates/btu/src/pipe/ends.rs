@@ -14,6 +14,8 @@ use btu_control::coordinator::CoordinatorError;
 use btu_suite::activity::{Order, Word};
 use btu_suite::pipe::End;
 use btu_testbed::house::Signals;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::elsewhere::There;
 
@@ -22,6 +24,10 @@ const LONGEST_WORD_BYTES: u64 = 16 << 20;
 
 /// A look at the interruption is due so often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a worker may take to end when it is asked to. Who stands for it in a station then collects it; when that one is killed
+/// instead, the worker is left to the machine's first process, which may take seconds, and its network cannot go down before.
+const IN_ORDER: Duration = Duration::from_millis(100);
 
 /// The word that starts a worker, and each of its turns.
 pub(super) const GO: &str = "go";
@@ -68,7 +74,7 @@ pub(super) enum Said {
     End,
 }
 
-/// The workers; dropping them kills them.
+/// The workers; dropping them ends them.
 pub(super) struct Ends {
     workers: Vec<(Who, Worker)>,
     to: Sender<(Who, Said)>,
@@ -206,7 +212,18 @@ impl Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        for child in self.workers.iter_mut().filter_map(|(_, worker)| worker.child()) {
+        let mut left: Vec<&mut Child> = self.workers.iter_mut().filter_map(|(_, worker)| worker.child()).collect();
+        // Only one that has not been waited for still has its number.
+        left.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        for child in &left {
+            kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).ok();
+        }
+        let until = Instant::now() + IN_ORDER;
+        while !left.is_empty() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(2));
+            left.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        }
+        for child in left {
             // One that is gone already has nothing left to be killed.
             child.kill().ok();
             child.wait().ok();
