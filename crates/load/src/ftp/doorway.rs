@@ -230,6 +230,7 @@ mod tests {
             assert!(again.is_some(), "the slot did not come back");
         });
     }
+
     #[test]
     fn who_only_knocked_takes_no_place() {
         let outside = TcpListener::bind("127.0.0.1:0").expect("loopback");
