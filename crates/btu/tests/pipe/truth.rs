@@ -5,9 +5,9 @@ use btu_suite::pipe::Point;
 use crate::common::{Laboratory, path};
 
 /// On an Ethernet of 10 Mb/s, n bytes in k full segments of 1448 take k frames of 1538 octets (66 of headers and
-/// timestamps, 24 of preamble, check sequence and gap): t0 + n/r with r = 10 Mb/s * 1448/1538. The gap of 12 octets after the last
-/// frame keeps nobody waiting, which is all that a quick machine's t0 is. One short message shows it: its own frame has 64 + 90
-/// octets. A message of two segments or more is acknowledged at once (RFC 5681, section 4.2), by a
+/// timestamps, 24 of preamble, check sequence and gap): t0 + n/r with r = 10 Mb/s * 1448/1538. The last frame's gap of 12 octets keeps
+/// nobody waiting, though n/r counts it: so t0 is what the machine takes less the gap, and can be below zero. One short message shows t0:
+/// its own frame has 64 + 90 octets. A message of two segments or more is acknowledged at once (RFC 5681, section 4.2), by a
 /// frame of 90 octets that goes ahead of the answer; the short one's acknowledgement is in the answer. The tenth part of the round trips that were quickest counts: what else the machine does
 /// only ever makes them longer, and leaves as many alone.
 #[test]
