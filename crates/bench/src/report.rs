@@ -12,6 +12,7 @@ use crate::args::Args;
 use crate::case::{Bound, Case, Measure, Tool};
 use crate::compare::{Spread, Verdict, differences, ratios};
 use crate::run::Sample;
+use crate::signature::Repetitions;
 
 /// Under which conditions everything was measured, the same for every tool.
 #[derive(Debug, Serialize)]
@@ -217,6 +218,7 @@ fn words(verdict: Verdict) -> &'static str {
 pub(crate) fn write(
     directory: &Path,
     circumstances: &Circumstances,
+    repetitions: &[(Case, Repetitions)],
     samples: &[Sample],
     comparisons: &[Comparison],
 ) -> Result<PathBuf> {
@@ -225,7 +227,8 @@ pub(crate) fn write(
     let second = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = directory.join(format!("side-by-side-{second}-{}.json", circumstances.seed));
     let whole = serde_json::json!({
-        "written_unix_seconds": second, "circumstances": circumstances, "comparisons": comparisons, "samples": samples,
+        "written_unix_seconds": second, "circumstances": circumstances, "repetitions": repetitions,
+        "comparisons": comparisons, "samples": samples,
     });
     std::fs::write(&path, serde_json::to_vec_pretty(&whole)?).with_context(failed)?;
     Ok(path)

@@ -14,6 +14,7 @@ use crate::compare::Verdict;
 use crate::lab::{self, Lab};
 use crate::order::{self, Turn};
 use crate::report::{Circumstances, Comparison};
+use crate::signature::Repetitions;
 use crate::tools::{self, Bench, Outcome, WorkerCommand};
 use crate::{quiet, report, signature, wire};
 
@@ -53,22 +54,25 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     if !args.json {
         print!("{circumstances}");
     }
-    let bench = Bench {
+    let mut bench = Bench {
         lab: &lab,
         worker: &worker,
         seconds: args.seconds,
         seed,
         processors,
+        repetitions: Vec::new(),
         middle: middle.as_ref(),
         impatient: args.impatient,
     };
+    bench.repetitions = repetitions(&bench, &cases)?;
     let samples = measure(&bench, &cases, args.blocks)?;
+    let repetitions = bench.repetitions;
     drop((lab, middle));
     let comparisons: Vec<_> = cases.iter().flat_map(|&case| Comparison::all_of(case, &samples)).collect();
     if !args.json {
         println!("{}\n{}", report::company(&samples), report::table(&cases, &samples, &comparisons));
     }
-    let path = report::write(&args.directory, &circumstances, &samples, &comparisons)?;
+    let path = report::write(&args.directory, &circumstances, &repetitions, &samples, &comparisons)?;
     if args.json {
         print!("{}", std::fs::read_to_string(&path).context("read the result back")?);
     } else {
@@ -82,6 +86,14 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
 fn processors(pin: Option<Pin>) -> Result<Option<Processors>> {
     let allowed = btu_traffic::allowed_processors().context("ask which processors may be used")?;
     Ok(pin.map(|pin| pin.processors(&allowed)).transpose()?)
+}
+
+/// Before anything counts: how often each size is repeated, by every tool alike.
+fn repetitions(bench: &Bench<'_>, cases: &[Case]) -> Result<Vec<(Case, Repetitions)>> {
+    let by_size = cases.iter().filter(|case| signature::is_by_size(**case));
+    let pilot =
+        |case: &Case| Ok((*case, bench.pilot(*case).with_context(|| format!("a first look at {}", case.title()))?));
+    by_size.map(pilot).collect()
 }
 
 fn all_cases() -> Vec<Case> {

@@ -1,5 +1,7 @@
 //! Signatures side by side: which sizes, on which networks, and the numbers that are held against each other.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use btu_suite::pipe::{Kind, PipePlan, Place, Precision, Sequence, Sizes};
 use btu_units::{Bytes, Span};
@@ -13,8 +15,16 @@ pub(crate) const SMALL: u64 = 16;
 /// Trials of each size; the best one counts, by `NetPIPE`'s rule.
 pub(crate) const TRIALS: u32 = 3;
 
-/// What a trial lasts, as `NPtcp` of Debian has it.
-const TRIAL: Span = Span::from_milliseconds(250);
+/// What a trial lasts, about. Two processes differ more, by where their memory happens to lie, than trials of one do: many
+/// blocks tell more than long trials.
+const TRIAL: Span = Span::from_milliseconds(100);
+
+/// What a trial of latency lasts: sockperf's shortest run.
+const LATENCY_TRIAL: Span = Span::from_seconds(1);
+
+/// Repetitions of a trial by size, the same for every tool that can be told: the best of three short trials is better than that
+/// of three long ones, and left alone, `NPtcp` does a third of what btu does at 2 MiB.
+pub(crate) type Repetitions = BTreeMap<u64, u64>;
 
 const ETHERNET: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
                         [links.cable]\nbetween = [\"near\", \"far\"]\nrate = \"10 Mb/s\"\n";
@@ -69,9 +79,31 @@ pub(crate) fn parts(case: Case) -> Vec<(u64, u64)> {
     }
 }
 
-/// What btu is to measure.
-pub(crate) fn plan(seed: u64, range: (u64, u64)) -> Result<PipePlan> {
-    let precision = Precision { trials: TRIALS, target: TRIAL, ..Precision::standard() };
+/// Whether each size of a case is measured by itself, so that every tool can be told its repetitions.
+pub(crate) fn is_by_size(case: Case) -> bool {
+    matches!(case, Case::PipeLatency | Case::PipeVeth)
+}
+
+/// What btu is to measure before anything counts, to learn what messages take.
+pub(crate) fn pilot(seed: u64, range: (u64, u64)) -> Result<PipePlan> {
+    Ok(PipePlan { sizes: sizes(range)?, precision: Precision::quick(), ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
+}
+
+/// As many repetitions of each size as last a trial; never fewer than `NPtcp`'s least.
+pub(crate) fn repetitions(case: Case, pilot: &[SizeTime]) -> Repetitions {
+    let trial = if case == Case::PipeLatency { LATENCY_TRIAL } else { TRIAL };
+    let wanted = |time: &SizeTime| (trial.seconds() / (2.0 * time.one_way_seconds)).round() as u64;
+    pilot.iter().map(|time| (time.bytes, wanted(time).max(u64::from(TRIALS)))).collect()
+}
+
+/// What btu is to measure: as many repetitions as were told, or as many as last a trial.
+pub(crate) fn plan(seed: u64, range: (u64, u64), told: Option<u64>) -> Result<PipePlan> {
+    let standard = Precision::standard();
+    let (least_repetitions, most_repetitions) = match told {
+        Some(told) => (told, told),
+        None => (standard.least_repetitions, standard.most_repetitions),
+    };
+    let precision = Precision { trials: TRIALS, target: TRIAL, least_repetitions, most_repetitions, ..standard };
     Ok(PipePlan { sizes: sizes(range)?, precision, ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
 }
 
@@ -110,6 +142,16 @@ mod tests {
         assert_eq!(each(Case::PipeLatency), [16]);
         assert_eq!(each(Case::PipeAtm)[..3], [64, 96, 128]);
         assert_eq!(measures(Case::PipeVeth).len(), 47);
+    }
+
+    #[test]
+    fn every_tool_is_told_the_same_repetitions() {
+        let time = |bytes, one_way_seconds| SizeTime { bytes, one_way_seconds };
+        let told = repetitions(Case::PipeVeth, &[time(16, 5e-6), time(1 << 21, 250e-6), time(1 << 23, 1.0)]);
+        assert_eq!(told.into_iter().collect::<Vec<_>>(), [(16, 10_000), (1 << 21, 200), (1 << 23, 3)]);
+        assert_eq!(repetitions(Case::PipeLatency, &[time(16, 5e-6)])[&16], 100_000);
+        let plan = plan(1, (16, 16), Some(25_000)).unwrap();
+        assert_eq!((plan.precision.least_repetitions, plan.precision.most_repetitions), (25_000, 25_000));
     }
 
     #[test]

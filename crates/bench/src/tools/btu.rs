@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail};
 use btu_suite::activity::{
     Activity, Meeting, Order, PipeEnd, PipeMeeting, Request, Respond, TcpReceive, TcpSend, Transport, Word, Work,
 };
-use btu_suite::pipe::{End, Point};
+use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record;
 use btu_units::{Bytes, Span};
 
 use super::{Bench, Ends, Outcome, SizeTime};
 use crate::case::Case;
 use crate::lab::FAR;
-use crate::{leash, signature};
+use crate::leash;
 
 const TOKEN: [u8; 16] = *b"btu side by side";
 
@@ -82,8 +82,7 @@ fn perform(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<(record::Re
 }
 
 /// A signature; its points are told as they come.
-pub(super) fn signature(bench: &Bench<'_>, range: (u64, u64), ends: &Ends<'_>) -> Result<Outcome> {
-    let plan = signature::plan(bench.seed, range)?;
+pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> Result<Outcome> {
     let order = |end, meeting| {
         let part =
             PipeEnd { end, meeting: PipeMeeting::Network(meeting), token: TOKEN, plan: plan.clone(), turns: false };

@@ -20,6 +20,7 @@ use crate::case::{Case, Measure, Tool};
 use crate::lab::{FAR, Lab};
 use crate::leash::{self, End};
 use crate::order::Turn;
+use crate::signature::Repetitions;
 use crate::{signature, wire};
 
 /// What one run of a tool gave.
@@ -91,6 +92,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) impatient: bool,
     /// The processors of the near and the far end, where they are held on some.
     pub(crate) processors: Option<Processors>,
+    /// Of the trials of cases that are measured size by size.
+    pub(crate) repetitions: Vec<(Case, Repetitions)>,
     /// For the cases about the wire.
     pub(crate) middle: Option<&'a wire::Middle>,
 }
@@ -127,6 +130,21 @@ impl Bench<'_> {
         self.meet(turn, &self.ends(self.lab.far(), FAR))
     }
 
+    /// How many repetitions last a trial, by btu's own quick look at each size of a case on the veth pair.
+    pub(crate) fn pilot(&self, case: Case) -> Result<Repetitions> {
+        let plan = signature::pilot(self.seed, signature::range(case))?;
+        match btu::signature(self, &plan, &self.ends(self.lab.far(), FAR))? {
+            Outcome::Signature { times } => Ok(signature::repetitions(case, &times)),
+            other => bail!("a signature became {other:?}"),
+        }
+    }
+
+    /// The repetitions of each trial in a turn, where every tool is told them.
+    fn told(&self, turn: Turn) -> Option<u64> {
+        let (_, repetitions) = self.repetitions.iter().find(|(case, _)| *case == turn.case)?;
+        repetitions.get(&turn.range.0).copied()
+    }
+
     fn ends<'a>(&self, far_process: u32, address: &'a str) -> Ends<'a> {
         let near = End { namespace: None, processor: self.processors.map(|held| held.near) };
         let far = End { namespace: Some(far_process), processor: self.processors.map(|held| held.far) };
@@ -136,8 +154,10 @@ impl Bench<'_> {
     fn meet(&self, turn: Turn, ends: &Ends<'_>) -> Result<Outcome> {
         let case = turn.case;
         match turn.tool {
-            Tool::Btu if signature::is_one(case) => btu::signature(self, turn.range, ends),
-            Tool::Nptcp => nptcp::run(turn.range, ends),
+            Tool::Btu if signature::is_one(case) => {
+                btu::signature(self, &signature::plan(self.seed, turn.range, self.told(turn))?, ends)
+            }
+            Tool::Nptcp => nptcp::run(turn.range, self.told(turn), ends),
             Tool::Sockperf if signature::is_one(case) => sockperf::latency(ends),
             Tool::Btu => btu::run(self, case, ends),
             Tool::Iperf3 => iperf3::run(self, case, ends),

@@ -1,4 +1,5 @@
-//! `NPtcp` (Debian's `netpipe-tcp`, version 3.7): a signature with its defaults, without perturbation.
+//! `NPtcp` (Debian's `netpipe-tcp`, version 3.7): a signature with its defaults, without perturbation; with as many
+//! repetitions as it is told, if it is.
 
 use std::process::Command;
 
@@ -12,11 +13,14 @@ const PORT: u16 = 5002;
 /// Its megabit has 2^20 bits.
 const ITS_MEGABIT: f64 = 1_048_576.0;
 
-pub(super) fn run((least, most): (u64, u64), ends: &Ends<'_>) -> Result<Outcome> {
+pub(super) fn run((least, most): (u64, u64), told: Option<u64>, ends: &Ends<'_>) -> Result<Outcome> {
     let directory = std::env::temp_dir().join(format!("btu-bench-np-{}", std::process::id()));
     std::fs::create_dir_all(&directory).context("make a directory for NPtcp's files")?;
     let order = |mut command: Command, file: &str| {
         command.args(["-p", "0", "-l", &least.to_string(), "-u", &most.to_string()]);
+        if let Some(repetitions) = told {
+            command.args(["-n", &repetitions.to_string()]);
+        }
         command.arg("-o").arg(directory.join(file)).stdout(std::process::Stdio::null());
         command.stderr(std::process::Stdio::null());
         command
