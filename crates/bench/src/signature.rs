@@ -15,9 +15,12 @@ pub(crate) const SMALL: u64 = 16;
 /// Trials of each size; the best one counts, by `NetPIPE`'s rule.
 pub(crate) const TRIALS: u32 = 3;
 
-/// What a trial lasts, about. Two processes differ more, by where their memory happens to lie, than trials of one do: many
+/// What a trial lasts where tools choose their repetitions (`NetPIPE` 3).
+const TRIAL: Span = Span::from_milliseconds(250);
+
+/// What one lasts where they are told them, about. Two processes differ more, by where their memory happens to lie, than trials of one do: many
 /// blocks tell more than long trials.
-const TRIAL: Span = Span::from_milliseconds(100);
+const SHORT_TRIAL: Span = Span::from_milliseconds(100);
 
 /// What a trial of latency lasts: sockperf's shortest run.
 const LATENCY_TRIAL: Span = Span::from_seconds(1);
@@ -91,7 +94,7 @@ pub(crate) fn pilot(seed: u64, range: (u64, u64)) -> Result<PipePlan> {
 
 /// As many repetitions of each size as last a trial; never fewer than `NPtcp`'s least.
 pub(crate) fn repetitions(case: Case, pilot: &[SizeTime]) -> Repetitions {
-    let trial = if case == Case::PipeLatency { LATENCY_TRIAL } else { TRIAL };
+    let trial = if case == Case::PipeLatency { LATENCY_TRIAL } else { SHORT_TRIAL };
     let wanted = |time: &SizeTime| (trial.seconds() / (2.0 * time.one_way_seconds)).round() as u64;
     pilot.iter().map(|time| (time.bytes, wanted(time).max(u64::from(TRIALS)))).collect()
 }
