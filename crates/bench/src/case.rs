@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::signature;
 
 /// One comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Case {
     /// One TCP stream, 64 KiB per system call.

@@ -1,5 +1,6 @@
 //! The comparison on paper: circumstances, a table, a file.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -218,7 +219,7 @@ fn words(verdict: Verdict) -> &'static str {
 pub(crate) fn write(
     directory: &Path,
     circumstances: &Circumstances,
-    repetitions: &[(Case, Repetitions)],
+    repetitions: &BTreeMap<Case, Repetitions>,
     samples: &[Sample],
     comparisons: &[Comparison],
 ) -> Result<PathBuf> {

@@ -1,5 +1,6 @@
 //! One comparison from beginning to end.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
@@ -60,7 +61,7 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
         seconds: args.seconds,
         seed,
         processors,
-        repetitions: Vec::new(),
+        repetitions: BTreeMap::new(),
         middle: middle.as_ref(),
         impatient: args.impatient,
     };
@@ -89,7 +90,7 @@ fn processors(pin: Option<Pin>) -> Result<Option<Processors>> {
 }
 
 /// Before anything counts: how often each size is repeated, by every tool alike.
-fn repetitions(bench: &Bench<'_>, cases: &[Case]) -> Result<Vec<(Case, Repetitions)>> {
+fn repetitions(bench: &Bench<'_>, cases: &[Case]) -> Result<BTreeMap<Case, Repetitions>> {
     let by_size = cases.iter().filter(|case| signature::is_by_size(**case));
     let pilot =
         |case: &Case| Ok((*case, bench.pilot(*case).with_context(|| format!("a first look at {}", case.title()))?));

@@ -18,8 +18,8 @@ pub(crate) const TRIALS: u32 = 3;
 /// What a trial lasts where tools choose their repetitions (`NetPIPE` 3).
 const TRIAL: Span = Span::from_milliseconds(250);
 
-/// What one lasts where they are told them, about. Two processes differ more, by where their memory happens to lie, than trials of one do: many
-/// blocks tell more than long trials.
+/// What one lasts where they are told them, about. Two processes differ more, by where their memory happens to lie, than
+/// trials of one do: many blocks tell more than long trials.
 const SHORT_TRIAL: Span = Span::from_milliseconds(100);
 
 /// What a trial of latency lasts: sockperf's shortest run.
@@ -84,12 +84,12 @@ pub(crate) fn parts(case: Case) -> Vec<(u64, u64)> {
 
 /// Whether each size of a case is measured by itself, so that every tool can be told its repetitions.
 pub(crate) fn is_by_size(case: Case) -> bool {
-    matches!(case, Case::PipeLatency | Case::PipeVeth)
+    parts(case).iter().all(|(least, most)| least == most)
 }
 
 /// What btu is to measure before anything counts, to learn what messages take.
 pub(crate) fn pilot(seed: u64, range: (u64, u64)) -> Result<PipePlan> {
-    Ok(PipePlan { sizes: sizes(range)?, precision: Precision::quick(), ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
+    with_precision(seed, range, Precision::quick())
 }
 
 /// As many repetitions of each size as last a trial; never fewer than `NPtcp`'s least.
@@ -101,12 +101,15 @@ pub(crate) fn repetitions(case: Case, pilot: &[SizeTime]) -> Repetitions {
 
 /// What btu is to measure: as many repetitions as were told, or as many as last a trial.
 pub(crate) fn plan(seed: u64, range: (u64, u64), told: Option<u64>) -> Result<PipePlan> {
-    let standard = Precision::standard();
-    let (least_repetitions, most_repetitions) = match told {
-        Some(told) => (told, told),
-        None => (standard.least_repetitions, standard.most_repetitions),
+    let own = Precision { trials: TRIALS, target: TRIAL, ..Precision::standard() };
+    let precision = match told {
+        Some(told) => Precision { least_repetitions: told, most_repetitions: told, ..own },
+        None => own,
     };
-    let precision = Precision { trials: TRIALS, target: TRIAL, least_repetitions, most_repetitions, ..standard };
+    with_precision(seed, range, precision)
+}
+
+fn with_precision(seed: u64, range: (u64, u64), precision: Precision) -> Result<PipePlan> {
     Ok(PipePlan { sizes: sizes(range)?, precision, ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
 }
 
@@ -134,6 +137,8 @@ pub(crate) fn measure(times: &[SizeTime], measure: Measure) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     /// Its sequence from 1 with p = 0 begins 1, 2, 3, 4, 6, 8, 12, 16, 24 and has 46 sizes up to 10 MB (`NetPIPE` 3.7).
@@ -155,6 +160,10 @@ mod tests {
         assert_eq!(repetitions(Case::PipeLatency, &[time(16, 5e-6)])[&16], 100_000);
         let plan = plan(1, (16, 16), Some(25_000)).unwrap();
         assert_eq!((plan.precision.least_repetitions, plan.precision.most_repetitions), (25_000, 25_000));
+        let by_size: Vec<_> =
+            Case::value_variants().iter().filter(|case| is_one(**case) && is_by_size(**case)).collect();
+        assert_eq!(by_size, [&Case::PipeLatency, &Case::PipeVeth]);
+        assert!(Case::value_variants().iter().all(|case| is_one(*case) || !is_by_size(*case)));
     }
 
     #[test]

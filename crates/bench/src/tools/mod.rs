@@ -6,6 +6,7 @@ mod nptcp;
 mod nuttcp;
 mod sockperf;
 
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
@@ -93,7 +94,7 @@ pub(crate) struct Bench<'a> {
     /// The processors of the near and the far end, where they are held on some.
     pub(crate) processors: Option<Processors>,
     /// Of the trials of cases that are measured size by size.
-    pub(crate) repetitions: Vec<(Case, Repetitions)>,
+    pub(crate) repetitions: BTreeMap<Case, Repetitions>,
     /// For the cases about the wire.
     pub(crate) middle: Option<&'a wire::Middle>,
 }
@@ -141,8 +142,7 @@ impl Bench<'_> {
 
     /// The repetitions of each trial in a turn, where every tool is told them.
     fn told(&self, turn: Turn) -> Option<u64> {
-        let (_, repetitions) = self.repetitions.iter().find(|(case, _)| *case == turn.case)?;
-        repetitions.get(&turn.range.0).copied()
+        self.repetitions.get(&turn.case)?.get(&turn.range.0).copied()
     }
 
     fn ends<'a>(&self, far_process: u32, address: &'a str) -> Ends<'a> {
