@@ -21,7 +21,7 @@ use nix::sys::socket::{
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Set to a role, that role exits at once; to `deaf`, the wire carries nothing.
+/// Set to `wire`, the wire exits at once, and to the name of a station, its agent; to `deaf`, the wire carries nothing.
 const MISCHIEF: &str = "BTU_DRILL_MISCHIEF";
 
 fn main() -> ExitCode {
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["internal", "testbed"] => return house::outer(),
         ["internal", "init"] => return house::init(),
-        ["internal", role, ..] if mischief() == role => return ExitCode::from(7),
+        ["internal", "agent", "--station", station, ..] if mischief() == station => return ExitCode::from(7),
+        ["internal", "wire", ..] if mischief() == "wire" => return ExitCode::from(7),
         ["internal", "agent", "--station", _, "--socket", socket] => serve(Path::new(socket)),
         ["internal", "wire", "--socket", socket] => return wire(Path::new(socket)),
         ["coordinate", network, directory] => coordinate(network, directory.into()),
