@@ -17,7 +17,7 @@ use btu_units::{BitRate, Bytes, Span, Time};
 use crate::Scenario;
 use crate::bench::{ACTIVE, SEED, TEST, check_books, in_fresh_namespace};
 use crate::lab::{Room, Wire, bare_cable, cable};
-use crate::paths::bulk;
+use crate::paths::check_bulk;
 use crate::raw::{Raw, frame};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -35,6 +35,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 /// Longest frame without check sequence, and its payload's room in a shortest one.
 const FULL: usize = 1514;
 const SHORT: usize = 60;
+/// Milliseconds under way beyond delay and lateness: a line of 100 Mb/s takes 0.5 ms for 50 frames of 124 bytes, preamble
+/// and gap included, and frames that leave by one call have one stamp; the rest is for the call.
+const MOST_IN_LINE: f64 = 2.0;
 
 fn read(text: &str) -> Drawing {
     Drawing::read(text, "test").unwrap_or_else(|error| panic!("{error}"))
@@ -59,7 +62,7 @@ fn raise(plan: &WirePlan) -> (Room, Wire) {
     (room, Wire::start(plan))
 }
 
-/// TCP with timestamps within 2 per cent of the closed form, over about two seconds.
+/// TCP with timestamps.
 fn tcp_over_a_link(megabits: u64) {
     let rate = BitRate::from_megabits_per_second(megabits);
     let expected = Ethernet::new(rate).goodput(Transport::Tcp).unwrap();
@@ -68,9 +71,7 @@ fn tcp_over_a_link(megabits: u64) {
         cable("p0", &from, TEST);
         cable("p1", &to, ACTIVE);
         let mut wire = Wire::start(&plan(link(&format!("rate = \"{megabits} Mb/s\"\ndelay = \"1 ms\""))));
-        let goodput = bulk(&from, &to, ACTIVE, Bytes::new(megabits * 240_000));
-        println!("  {:.4} Mb/s, closed form {:.4} Mb/s", goodput / 1e6, expected / 1e6);
-        assert!((goodput / expected - 1.0).abs() < 0.02);
+        check_bulk(&from, &to, ACTIVE, Bytes::new(megabits * 240_000), expected);
         let account = wire.client.account().unwrap();
         check_books(&account);
         say_lateness(&account);
@@ -229,7 +230,8 @@ fn three_hundred_stations() {
     });
 }
 
-/// 50 frames each way; the capture has each twice, at the port it came in and at the one it left by.
+/// 50 frames each way; the capture has each twice, at the port it came in and at the one it left by, with the time that
+/// the line asks for and no more than what the wire says of its own lateness on a busy machine.
 fn a_capture_has_every_frame() {
     let directory = tempfile::tempdir().unwrap();
     in_fresh_namespace(|| {
@@ -244,15 +246,20 @@ fn a_capture_has_every_frame() {
             far.send(&received.into_iter().map(|(_, frame)| frame).collect::<Vec<_>>());
             near.receive_until(now() + Span::from_milliseconds(150));
         });
-        let told = wire.client.account().unwrap().capture.unwrap();
-        assert_eq!((told.frames, told.missed, told.failure), (200, 0, None));
+        let account = wire.client.account().unwrap();
+        let told = account.capture.as_ref().unwrap();
+        assert_eq!((told.frames, told.missed, &told.failure), (200, 0, &None));
+        let latest = account.lateness.max().unwrap() as f64 / 1e6;
         assert!(wire.stop().success());
         let [a, b] = ["a", "b"].map(|station| captured(&place, station));
         for (place, original) in sent.iter().enumerate() {
             let all = [&a[0][place], &b[1][place], &b[0][place], &a[1][place]];
             assert!(all.iter().all(|(_, frame)| frame == original));
             let under_way = all[1].0.since(all[0].0).milliseconds();
-            assert!((5.0..25.0).contains(&under_way), "{under_way} ms for 5 ms");
+            assert!(
+                (5.0..5.0 + MOST_IN_LINE + latest).contains(&under_way),
+                "{under_way} ms, the latest {latest} late"
+            );
         }
         wireshark_reads(&place.join("a.pcapng"), 100);
     });
