@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use btu_testbed::house::{RuntimeDirectory, private_directory};
 use nix::unistd::Uid;
 
 use crate::leash;
@@ -23,6 +24,12 @@ pub(crate) struct Lab {
     holder: Child,
     /// While it is open at 0, the processors do not go to sleep (linux, `pm_qos_interface`).
     awake: Option<File>,
+}
+
+/// A private directory of this process for `part` of it; it goes when it is dropped.
+pub(crate) fn directory(part: &str) -> Result<RuntimeDirectory> {
+    let name = format!("bench-{part}-{}", std::process::id());
+    Ok(RuntimeDirectory::claim(&private_directory("run")?.join(name))?)
 }
 
 /// Replaces this process by itself, in a network namespace of its own.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use btu_suite::activity::{Order, Word};
+use btu_suite::peers::Callers;
 
 /// Reads an order, prepares, waits for `go`, performs, tells.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -20,7 +21,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 
 fn perform() -> Result<()> {
     let order: Order = serde_json::from_str(&hear()?).context("read the order")?;
-    let performance = btu_traffic::prepare(&order)?.context("not a network activity")?;
+    let performance = btu_traffic::prepare(&order, &Callers::any())?.context("not a network activity")?;
     say(&Word::Ready { endpoint: performance.endpoint() })?;
     anyhow::ensure!(hear()?.trim() == "go", "told something else than `go`");
     let report = performance.perform_telling(&AtomicBool::new(false), &mut |word| say(&word).map_err(io::Error::other));

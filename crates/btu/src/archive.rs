@@ -22,10 +22,7 @@ pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
     let run = store.find(&tag.run)?;
     for word in &tag.tags {
         let done = if tag.remove { store.untag(run, word) } else { store.tag(run, word) };
-        done.map_err(|error| match error {
-            StoreError::BadTag { .. } => Refusal::Usage(error.to_string()).into(),
-            other => anyhow::Error::from(other),
-        })?;
+        done?;
     }
     let tags = store.run(&run.to_string())?.summary.tags;
     if common.json {

@@ -15,6 +15,7 @@ mod pipe;
 mod raise;
 mod rank;
 mod report;
+mod resume;
 mod sim;
 
 use std::path::PathBuf;
@@ -22,7 +23,9 @@ use std::path::PathBuf;
 use btu_control::coordinator::ExternalFtp;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use crate::files;
 
 pub(crate) use agent::Agent;
 pub(crate) use archive::{Export, Import, Remove, Tag};
@@ -32,7 +35,7 @@ pub(crate) use history::History;
 pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching};
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
-pub(crate) use model::Model;
+pub(crate) use model::{By, Model};
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
 pub(crate) use pipe::{Beside, EngineName, Pipe, PrecisionName, Wanted};
@@ -41,11 +44,21 @@ pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use sim::Sim;
 
+use crate::exit::Refusal;
+
+/// Reads the command line; ends the process where clap can say what is wrong with it, or was asked for help.
+pub(crate) fn read() -> Result<Arguments, Refusal> {
+    let mut command = Arguments::command();
+    let matches = command.get_matches_mut();
+    resume::check(&command, &matches)?;
+    Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    the run failed; its stored cells are kept
-  2    the command line or a network file makes no sense
+  2    the command line or a network file makes no sense, or names a run that is not there
   3    this machine cannot do what was asked (namespaces, disk, directories); nothing was started
   4    `btu compare --fail-if-slower` found a run slower than allowed
   130  stopped by Ctrl-C; the run can be resumed
@@ -157,6 +170,8 @@ const RATE_EXAMPLES: &str = "\
 Examples:
   btu rate                                        the whole suite, about two minutes
   btu rate --network '10 Mb/s' --delay '2 ms'     on an emulated path
+  btu rate --network home-fq-codel --test laptop --active server --passive phone
+                                                  between stations of a network file
   btu rate --volume 4MB --window 4KB              fixed volume and small windows, as in 1995
   btu rate --component SEND --message 65536 --load idle,cpu
   btu rate --hosts lab.toml --identity me.pem     on three real hosts with agents
@@ -198,9 +213,12 @@ pub(crate) struct Rate {
     /// How long and how often
     #[arg(long, value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
-    /// `veth`, as fast as this host goes, or the rate of an emulated path, such as '10 Mb/s'
-    #[arg(long, default_value = "veth", value_name = "veth|RATE")]
-    pub(crate) network: String,
+    /// `veth`, as fast as this host goes, the rate of an emulated path, such as '10 Mb/s', or a network file [default: veth]
+    #[arg(long, value_name = "veth|RATE|FILE")]
+    pub(crate) network: Option<String>,
+    /// Value to put in the place of a network file's, such as links.trunk.rate='2 Mb/s'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting, requires = "network")]
+    pub(crate) settings: Vec<(String, String)>,
     /// One-way delay of the emulated path
     #[arg(long, value_name = "TIME", default_value = "0 ms", value_parser = quantity::<Span>)]
     pub(crate) delay: Span,
@@ -234,20 +252,23 @@ pub(crate) struct Rate {
     /// Fetch from this FTP server instead of the embedded one: host:port or user:password@host:port/file
     #[arg(long, value_name = "SERVER")]
     pub(crate) ftp_server: Option<ExternalFtp>,
-    /// Directory on the disk to be exercised [default: `scratch` beside the stored runs]
+    /// Existing directory on the disk to be exercised [default: `scratch` beside the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// The most that may be written to the scratch directory at a time
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = quantity::<Bytes>)]
     pub(crate) scratch_limit: Bytes,
-    /// Finish this run instead of beginning a new one: r12, or latest
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["volume", "window", "component", "message", "load", "seed"])]
+    /// Finish this run instead of beginning a new one, with its own plan: r12, or latest
+    #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<String>,
+    /// Resume although the machine, its kernel or btu are others than at the start; the run keeps a warning
+    #[arg(long, requires = "resume")]
+    pub(crate) force: bool,
     /// Your own word for the run
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
     /// Words to find the run by, as `btu tag` gives them
-    #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag, conflicts_with = "resume")]
+    #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag)]
     pub(crate) tag: Vec<String>,
     /// No progress
     #[arg(long, short)]
@@ -315,11 +336,7 @@ pub(crate) enum Internal {
         socket: PathBuf,
     },
     /// Performs one activity
-    Worker {
-        /// None of its files may be longer
-        #[arg(long)]
-        file_bytes: Option<u64>,
-    },
+    Worker,
 }
 
 fn quantity<T: std::str::FromStr<Err = btu_units::ParseError>>(text: &str) -> Result<T, String> {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use btu_control::coordinator::{CoordinatorError, Interrupt, with_reasons};
 use btu_control::trust::TrustError;
+use btu_store::StoreError;
 use btu_testbed::house::TestbedError;
 use thiserror::Error;
 
@@ -56,6 +57,12 @@ fn number(error: &anyhow::Error) -> u8 {
     }
     if let Some(error) = error.downcast_ref::<TrustError>() {
         return keys::exit_code(error);
+    }
+    // What the user named is not there, or not one thing.
+    if let Some(StoreError::UnknownRun { .. } | StoreError::Ambiguous { .. } | StoreError::BadTag { .. }) =
+        error.downcast_ref::<StoreError>()
+    {
+        return 2;
     }
     match error.downcast_ref::<CoordinatorError>() {
         Some(CoordinatorError::Interrupted(Interrupt::Keyboard)) => 130,

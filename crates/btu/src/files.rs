@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use btu_network::{Drawing, Files, Parameter, ReadError, Reader, library, library_text, library_trace};
+use btu_network::{
+    Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace, settings_of,
+};
 
 use crate::exit::Refusal;
 
@@ -37,6 +39,15 @@ pub(crate) fn network(what: &str, settings: &[(String, String)]) -> anyhow::Resu
     source.read(settings).map_err(|error| Refusal::Usage(error.to_string()).into())
 }
 
+/// A drawing of which something can be predicted or simulated.
+pub(crate) fn emulated(drawing: Drawing) -> Result<Drawing, Refusal> {
+    if drawing.bare {
+        let why = "nothing is emulated in it, so it is as fast as this host; measure it with `btu rate` or `btu pipe`";
+        return Err(Refusal::Usage(format!("{} cannot be predicted or simulated: {why}", drawing.name)));
+    }
+    Ok(drawing)
+}
+
 /// What `what` names: a file, `-` for standard input, or a network of the library. A file with a library's name goes
 /// by `./name`.
 pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
@@ -60,13 +71,9 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     Ok(Source { name: what.to_owned(), text, directory: Some(directory) })
 }
 
-/// How a setting is kept in the text of a network.
-const SET: &str = "# --set ";
-
 /// The drawing that a text of [`Source::with_settings`] says; the files it names are looked for here and in the library.
 pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
-    let lines = text.lines().map_while(|line| line.strip_prefix(SET));
-    let settings: Vec<(String, String)> = lines.filter_map(|line| setting(line).ok()).collect();
+    let settings: Vec<(String, String)> = settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
     let (name, text, directory) = ("the stored network".to_owned(), text.to_owned(), Some(PathBuf::from(".")));
     Source { name, text, directory }.read(&settings)
 }
@@ -74,7 +81,7 @@ pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
 impl Source {
     /// The text with the settings as remarks before it: what was set belongs to the network as much as what its file says.
     pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
-        settings.iter().fold(String::new(), |set, (key, value)| set + &format!("{SET}{key}={value}\n")) + &self.text
+        settings.iter().fold(String::new(), |set, (key, value)| set + &format!("{SETTING}{key}={value}\n")) + &self.text
     }
 
     /// The drawing, or everything that is wrong with the file.

@@ -11,7 +11,7 @@ use crate::{exit, model_check, net_exec};
 /// Runs one of them.
 pub(crate) fn run(part: Internal) -> ExitCode {
     match part {
-        Internal::Worker { file_bytes } => worker::run(file_bytes),
+        Internal::Worker => worker::run(),
         Internal::Agent { station, socket } => end(run_agent(station, socket)),
         Internal::Keep => btu_testbed::house::keep(),
         Internal::Enter { directory, station, command } => {

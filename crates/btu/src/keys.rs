@@ -8,10 +8,14 @@ use btu_report::{KeyRow, KeyState, keys_text};
 use serde::Serialize;
 
 use crate::cli::{Common, Issue, Keys, KeysCommand, Revoke};
+use crate::preflight;
 use crate::terminal::{print, print_json, text_options};
 
 /// Makes the authority, issues, revokes, lists and shows.
 pub(crate) fn run(keys: &Keys, common: &Common) -> anyhow::Result<()> {
+    if let (KeysCommand::Init, Some(directory)) = (&keys.command, &keys.keys) {
+        preflight::new_directory("--keys (BTU_KEYS)", directory)?;
+    }
     let directory = keys.keys.clone().map_or_else(|| default_directory(|name| std::env::var_os(name)), Ok)?;
     match &keys.command {
         KeysCommand::Init => init(&directory, common),

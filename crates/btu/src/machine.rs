@@ -81,7 +81,7 @@ fn card(traits: Traits, key: &MachineKey, notes: &[MachineNote]) -> MachineCard 
 }
 
 /// What tells an environment's machine from others.
-fn traits(environment: &Environment) -> Traits {
+pub(crate) fn traits(environment: &Environment) -> Traits {
     let processor = &environment.processor;
     Traits {
         processor: processor.model.clone(),

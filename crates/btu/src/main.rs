@@ -26,10 +26,13 @@ mod papers;
 mod pictures;
 mod pipe;
 mod preflight;
+mod privilege;
 mod progress;
+mod provenance;
 mod rank;
 mod rate;
 mod report;
+mod resume;
 mod runs;
 mod sim;
 mod stored;
@@ -37,10 +40,12 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
+    let allowed = cli::read().and_then(|arguments| privilege::settle(&arguments.command).map(|()| arguments));
+    let arguments = match allowed {
+        Ok(arguments) => arguments,
+        Err(refusal) => return exit::code(Err(refusal.into())),
+    };
     let result = match arguments.command {
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
         cli::Command::Pipe(pipe) => pipe::run(&pipe, &arguments.common),

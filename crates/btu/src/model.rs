@@ -45,7 +45,7 @@ pub(crate) fn predicted(
 ) -> anyhow::Result<(Drawing, Prediction)> {
     let mut settings = model.settings.clone();
     settings.extend(setting.map(|(key, value)| (key.to_owned(), value.to_owned())));
-    let drawing = source.read(&settings).map_err(|error| Refusal::Usage(error.to_string()))?;
+    let drawing = files::emulated(source.read(&settings).map_err(|error| Refusal::Usage(error.to_string()))?)?;
     let prediction = answer(model, &drawing)?;
     Ok((drawing, prediction))
 }

@@ -29,7 +29,7 @@ use crate::{files, pictures, sim, terminal};
 /// Checks the network of `source`: along `--sweep`, or else from small to large load.
 pub(crate) fn run(model: &Model, common: &Common, source: &files::Source) -> anyhow::Result<()> {
     let read = |settings: &[(String, String)]| source.read(settings).map_err(|error| Refusal::Usage(error.to_string()));
-    let drawing = read(&model.settings)?;
+    let drawing = files::emulated(read(&model.settings)?)?;
     let (turned, points) = match &model.sweep {
         Some(range) => (label(range), swept(range, &model.settings, read)?),
         None => ("data load of the busiest medium (%)".to_owned(), loaded(&drawing, model.check.points())?),
@@ -106,7 +106,8 @@ impl Case<'_> {
     }
 }
 
-fn simulated(drawing: &Drawing, options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<Outcome> {
+/// The network simulated as often as asked, each time as long as `btu sim` would.
+pub(crate) fn simulated(drawing: &Drawing, options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<Outcome> {
     let suited = Settings::suited(drawing, options.seed);
     let settings = Settings { replications: options.replications, ..suited };
     let replications = sim::replicate_all(drawing, &settings, progress)?;

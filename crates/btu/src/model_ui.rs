@@ -38,7 +38,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     // Before any thread is started, so that no signal ends this process before the terminal is given back.
     let signals = Signals::take().context("waiting for signals")?;
     // A file that cannot be read is told before the screen is taken, with all its problems.
-    source.read(&model.settings).map_err(|error| Refusal::Usage(error.to_string()))?;
+    files::emulated(source.read(&model.settings).map_err(|error| Refusal::Usage(error.to_string()))?)?;
     let basis = Basis::of(model, source);
     let (_, answer) = basis.answer(&Changes::new(), model.transfer).map_err(Refusal::Usage)?;
     let mut state = State::new(&model.network, answer, model.transfer, model.flow.as_deref());

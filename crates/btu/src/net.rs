@@ -43,14 +43,16 @@ pub(crate) fn request(
         None => u64::from(preflight::random()?),
     };
     let (source, since) = (raising.file.clone(), rate::wall_clock());
-    Ok(NetworkRequest { name, drawing, runtime_directory, seed, executable, capture, source, since })
+    let (agents, inputs) = (Vec::new(), Vec::new());
+    Ok(NetworkRequest { name, drawing, runtime_directory, seed, executable, capture, source, since, agents, inputs })
 }
 
 /// The wire has another idea of "here".
 fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
     let unusable =
         |error| Refusal::Machine(format!("using the directory {}: {error}; see --capture", directory.display()));
-    std::fs::create_dir_all(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
+    preflight::new_directory("--capture", directory)?;
+    preflight::make_last(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
 }
 
 /// The exit code for what the testbed says.

@@ -10,12 +10,12 @@ pub(crate) fn draw(pictures: &Pictures, picture: impl FnOnce() -> Picture) -> an
     if pictures.svg.is_none() && pictures.png.is_none() {
         return Ok(());
     }
-    let text = btu_chart::svg(&picture());
+    let picture = picture();
     if let Some(path) = &pictures.svg {
-        files::save(path, text.as_bytes())?;
+        files::save(path, btu_chart::svg(&picture).as_bytes())?;
     }
     match &pictures.png {
-        Some(path) => files::save(path, &btu_chart::png(&text)?),
+        Some(path) => files::save(path, &btu_chart::png(&picture)?),
         None => Ok(()),
     }
 }

@@ -17,12 +17,12 @@ mod series;
 mod show;
 mod trouble;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use anyhow::Context;
 use btu_control::coordinator::CoordinatorError;
-use btu_store::{RunId, Store};
+use btu_store::RunId;
 use btu_suite::pipe::{Point, SetPoint, facts};
 use btu_testbed::house::Signals;
 
@@ -46,8 +46,14 @@ use series::{Place, Series};
 pub(crate) fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
     let (asked, resumed) = match &pipe.aim.resume {
         Some(name) => {
-            let (asked, resumed) = resume::resumed(&preflight::store(common)?, name)?;
+            let store = preflight::store(common)?;
+            let row = store.run(name)?;
+            let run = row.summary.id;
+            let asked = resume::asked(&row)?;
             plan::refuse_files(pipe, &asked.jobs)?;
+            let Some(resumed) = resume::take_up(&store, row, &asked, pipe.aim.force)? else {
+                return show::results(&[run], pipe, common);
+            };
             (asked, Some(resumed))
         }
         None => (plan::asked(pipe)?, None),
@@ -75,16 +81,23 @@ fn measure(
     interruption: &Interruption,
 ) -> anyhow::Result<Vec<RunId>> {
     let mut store = preflight::store(common)?;
-    let scratch = scratch(pipe, &store);
+    let scratch = preflight::scratch_directory(pipe.aim.scratch.as_deref(), store.path())?;
     let screen = Screen::new(pipe.quiet);
-    let reaching = (&pipe.beside.reaching, resumed.as_ref().map(|resumed| resumed.run));
+    let mut resumed = resumed;
+    let reaching = (&pipe.beside.reaching, resumed.as_ref().map(|resumed| resumed.lock.run()));
     let ground = interruption.instead_of(Ground::prepare(asked, reaching, interruption, &screen.steps))?;
+    if let Some(resumed) = &mut resumed {
+        resumed.warnings.extend(interruption.instead_of(ground.same_host(&resumed.row, pipe.aim.force))?);
+    }
     let place = Place { ground: &ground, signals, interruption, screen: &screen };
     let mut runs = Vec::new();
-    let mut resumed = resumed;
     for job in &asked.jobs {
-        let (journal, known) = if let Some(Resumed { run, known }) = resumed.take() {
-            (Journal::reopen(&store, run, known.iter().map(Vec::len).sum())?, known)
+        let (journal, known) = if let Some(Resumed { lock, known, warnings, .. }) = resumed.take() {
+            for warning in &warnings {
+                screen.steps.clear();
+                eprintln!("{warning}");
+            }
+            (Journal::reopen(&store, lock, known.iter().map(Vec::len).sum(), &warnings)?, known)
         } else {
             let label = pipe.label.as_deref();
             let journal = Journal::begin(&mut store, job, &network(job, asked), plan::profile(pipe), label)?;
@@ -110,12 +123,6 @@ fn measure(
 fn network(job: &Job, asked: &Asked) -> String {
     let here = job.plans().iter().all(|plan| plan.place == btu_suite::pipe::Place::Here);
     if here { "local".to_owned() } else { asked.network.clone() }
-}
-
-/// Where a load's files are, on the disk of the stored runs unless the user says otherwise.
-fn scratch(pipe: &Pipe, store: &Store) -> PathBuf {
-    let beside = || store.path().parent().unwrap_or(Path::new(".")).join("scratch");
-    pipe.aim.scratch.clone().unwrap_or_else(beside)
 }
 
 /// Measures one run, point by point, into its journal.

@@ -1,7 +1,5 @@
 //! What can be known to be impossible before anything starts.
 
-use std::fs::File;
-use std::io::Read;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,50 +7,16 @@ use std::time::Duration;
 use anyhow::Context;
 use btu_store::Store;
 use btu_suite::cell::Load;
-use btu_suite::network::{Network, Path as Emulated};
 use btu_suite::plan::Plan;
-use btu_units::{BitRate, Bytes, Span};
+use btu_units::Bytes;
 
 use crate::cli::{Common, Rate};
 use crate::exit::Refusal;
-
-/// The emulated paths this wire can carry frame by frame.
-const SLOWEST: BitRate = BitRate::from_bits_per_second(64_000);
-const FASTEST: BitRate = BitRate::from_megabits_per_second(1000);
-const LONGEST_DELAY: Span = Span::from_seconds(10);
 
 /// The volumes and windows that make sense.
 const LARGEST_VOLUME: Bytes = Bytes::new(100_000_000_000);
 const SMALLEST_WINDOW: Bytes = Bytes::new(1024);
 const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
-
-/// The network that the options draw.
-pub(crate) fn network(rate: &Rate) -> Result<Network, Refusal> {
-    let impaired = rate.delay > Span::ZERO || rate.loss + rate.duplicate + rate.reorder > 0.0;
-    if rate.network == "veth" {
-        return if impaired {
-            Err(usage(
-                "--delay, --loss, --duplicate and --reorder need an emulated path, for example --network '100 Mb/s'",
-            ))
-        } else {
-            Ok(Network::Veth)
-        };
-    }
-    let line: BitRate = rate.network.parse().map_err(|_| {
-        Refusal::Usage(format!(
-            "there is no network `{}`: write veth, or the rate of an emulated path such as '10 Mb/s'",
-            rate.network
-        ))
-    })?;
-    if !(SLOWEST..=FASTEST).contains(&line) {
-        return Err(Refusal::Usage(format!("a path of {line} cannot be emulated: allowed are {SLOWEST} to {FASTEST}")));
-    }
-    if rate.delay > LONGEST_DELAY {
-        return Err(Refusal::Usage(format!("--delay {} is too long: at most {LONGEST_DELAY}", rate.delay)));
-    }
-    let Rate { delay, loss, duplicate, reorder, .. } = *rate;
-    Ok(Network::Path(Emulated { rate: line, delay, loss, duplicate, reorder }))
-}
 
 /// Refuses sizes that cannot be meant.
 pub(crate) fn sizes(rate: &Rate) -> Result<(), Refusal> {
@@ -71,17 +35,16 @@ pub(crate) fn sizes(rate: &Rate) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn usage(text: &str) -> Refusal {
-    Refusal::Usage(text.to_owned())
-}
-
 /// The file of runs in its directory.
 const DATABASE: &str = "runs.sqlite";
 
 /// Opens the database of runs.
 pub(crate) fn store(common: &Common) -> Result<Store, Refusal> {
     let path = match &common.data {
-        Some(directory) => directory.join(DATABASE),
+        Some(directory) => {
+            new_directory("--data (BTU_DATA)", directory)?;
+            directory.join(DATABASE)
+        }
         None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
     };
     Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
@@ -105,10 +68,7 @@ pub(crate) fn namespaces(executable: &Path) -> Result<(), Refusal> {
 
 /// The scratch directory, when there is room for what the plan writes there.
 pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathBuf, Refusal> {
-    let directory = match &rate.scratch {
-        Some(directory) => directory.clone(),
-        None => database.parent().unwrap_or(Path::new(".")).join("scratch"),
-    };
+    let directory = scratch_directory(rate.scratch.as_deref(), database)?;
     let needed = scratch_needed(plan);
     if needed > rate.scratch_limit {
         return Err(Refusal::Machine(format!(
@@ -116,13 +76,52 @@ pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathB
             rate.scratch_limit
         )));
     }
-    if needed > Bytes::ZERO {
-        std::fs::create_dir_all(&directory).map_err(|error| {
-            Refusal::Machine(format!("making the scratch directory {}: {error}; see --scratch", directory.display()))
-        })?;
-        btu_load::scratch_check(&directory, needed).map_err(|error| Refusal::Machine(error.to_string()))?;
-    }
+    scratch_room(&directory, needed)?;
     Ok(directory)
+}
+
+/// Where the files of the disk and transfer activities go: the directory that the user names, which has to be there, else
+/// `scratch` beside the stored runs, which [`scratch_room`] makes.
+pub(crate) fn scratch_directory(named: Option<&Path>, database: &Path) -> Result<PathBuf, Refusal> {
+    let Some(directory) = named else {
+        return Ok(database.parent().unwrap_or(Path::new(".")).join("scratch"));
+    };
+    is_directory("--scratch", directory)?;
+    Ok(directory.to_owned())
+}
+
+/// Whether so much fits into the scratch directory; nothing is made where nothing is needed.
+pub(crate) fn scratch_room(directory: &Path, needed: Bytes) -> Result<(), Refusal> {
+    if needed == Bytes::ZERO {
+        return Ok(());
+    }
+    make_last(directory).map_err(|error| {
+        Refusal::Machine(format!("making the scratch directory {}: {error}; see --scratch", directory.display()))
+    })?;
+    btu_load::scratch_check(directory, needed).map(drop).map_err(|error| Refusal::Machine(error.to_string()))
+}
+
+/// Refuses a directory that is not there: one that is made because of a typo would stay.
+fn is_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
+    // The relative path with one component has the empty path above it.
+    if directory.as_os_str().is_empty() || directory.is_dir() {
+        return Ok(());
+    }
+    let what = if directory.exists() { "not a directory" } else { "no such directory" };
+    Err(Refusal::Usage(format!("{option}: {what}: {}; make it first, or name another", directory.display())))
+}
+
+/// A directory that the user names for what `option` writes: it may be new, what is above it may not.
+pub(crate) fn new_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
+    directory.parent().map_or(Ok(()), |above| is_directory(option, above))
+}
+
+/// Makes `directory`, and nothing above it, unless it is there.
+pub(crate) fn make_last(directory: &Path) -> std::io::Result<()> {
+    match std::fs::create_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 /// The disk activity's source and copy, and the fetched file with room for a fast machine.
@@ -132,11 +131,9 @@ fn scratch_needed(plan: &Plan) -> Bytes {
     disk + transfer
 }
 
-/// A path for this run's private directory of sockets, which nobody can guess and take. What dead runs left beside it
-/// is removed when the testbed is raised.
+/// A path for this run's own directory of sockets, among those of this user's other runs.
 pub(crate) fn runtime_directory() -> anyhow::Result<PathBuf> {
-    // Not $TMPDIR: the path of a Unix socket has to be short.
-    Ok(Path::new("/tmp").join(format!("btu-{:08x}", random()?)))
+    Ok(btu_testbed::house::private_directory("run")?.join(format!("{:08x}", random()?)))
 }
 
 /// A number from the kernel's random source.
@@ -146,7 +143,5 @@ pub(crate) fn random() -> anyhow::Result<u32> {
 
 /// So many bytes from the kernel's random source.
 pub(crate) fn random_bytes<const N: usize>() -> anyhow::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).context("reading /dev/urandom")?;
-    Ok(bytes)
+    btu_control::octets::random().context("ask the kernel for random bytes")
 }

@@ -2,7 +2,7 @@
 
 use btu_report::{RankPage, rank_text};
 use btu_stats::geometric_mean;
-use btu_store::{RunSummary, State, Store};
+use btu_store::{RunSummary, Store};
 use btu_suite::cell::{Load, Row};
 use btu_suite::compare::Reading;
 use btu_suite::history::btu95;
@@ -55,10 +55,10 @@ fn candidate(rated: Rated, machine: btu_suite::rank::MachineKey) -> Candidate {
     Candidate {
         run: rated.row.summary.id.to_string(),
         machine,
-        complete: rated.row.summary.state == State::Complete,
         cpu_rounds_per_second: cpu_score(&rated.readings),
         plan: rated.plan,
         rating: rated.rating,
+        obstacles: rated.obstacles,
     }
 }
 

@@ -1,10 +1,13 @@
 //! `btu rate`: from the command line to a checked plan, the run, and its result.
 
+mod network;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use btu_control::coordinator::{self, CoordinatorError, Ground, Observer, Phase, Settings};
-use btu_store::{Level, NewRun, RunLock, Store};
+use btu_control::environment;
+use btu_store::{Level, NewRun, RunLock, RunRow, Store};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 
@@ -12,6 +15,7 @@ use crate::cli::{Common, Rate};
 use crate::exit::Refusal;
 use crate::hosts::{self, Gathered};
 use crate::progress::Bar;
+use crate::resume::{self, Measuring};
 use crate::{preflight, runs};
 
 pub(crate) use btu_suite::plan::SUITE;
@@ -20,20 +24,45 @@ pub(crate) use btu_suite::plan::SUITE;
 pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     preflight::sizes(rate)?;
     preflight::ftp_server(rate)?;
-    let network = network(rate)?;
-    let mut store = preflight::store(common)?;
-    let resumed = rate.resume.as_deref().map(|run| stored_plan(&store, run)).transpose()?;
-    let mut plan = match &resumed {
-        Some((_, plan)) => plan.clone(),
-        None => plan(rate, network)?,
-    };
+    match &rate.resume {
+        None => {
+            let plan = plan(rate, network::named(rate)?)?;
+            carry_out(rate, preflight::store(common)?, plan, None, common)
+        }
+        Some(name) => {
+            let store = preflight::store(common)?;
+            let row = store.run(name)?;
+            let plan = stored_plan(&row, rate)?;
+            let Some(lock) = resume::lock(&store, &row)? else {
+                return runs::print_result(&store, row.summary.id, common);
+            };
+            let warning = same_ground(&row, &plan, rate.force)?;
+            carry_out(rate, store, plan, Some((lock, warning)), common)
+        }
+    }
+}
+
+/// Measures what the plan asks for, or what a run lacks that is resumed, with what has to be said of that, and prints the
+/// result.
+fn carry_out(
+    rate: &Rate,
+    mut store: Store,
+    mut plan: Plan,
+    resumed: Option<(RunLock, Option<String>)>,
+    common: &Common,
+) -> anyhow::Result<()> {
     let executable = std::env::current_exe().context("finding this program's own file")?;
     let mut bar = Bar::new(rate.quiet);
-    let Prepared { ground, scratch, warnings } =
-        prepare(rate, &mut plan, &executable, store.path(), resumed.as_ref().map(|(run, _)| run.as_str()), &mut bar)?;
+    let name = resumed.as_ref().map(|(lock, _)| lock.run().to_string());
+    let Prepared { ground, scratch, mut warnings } =
+        prepare(rate, &mut plan, &executable, store.path(), name.as_deref(), &mut bar)?;
     let lock = match resumed {
-        Some((run, _)) => resume(&store, &run)?,
         None => begin(&mut store, rate, &plan)?,
+        Some((lock, warning)) => {
+            store.reopen(&lock)?;
+            warnings.extend(warning);
+            lock
+        }
     };
     for warning in &warnings {
         bar.notice(warning);
@@ -49,14 +78,6 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     };
     measure(&store, &lock, &settings, ground, &mut bar)?;
     runs::print_result(&store, lock.run(), common)
-}
-
-/// The network that the options name: real hosts, or one that is raised.
-fn network(rate: &Rate) -> anyhow::Result<Network> {
-    match hosts::machines(&rate.real)? {
-        Some(machines) => Ok(Network::Machines(machines)),
-        None => Ok(preflight::network(rate)?),
-    }
 }
 
 /// What a run can begin with.
@@ -77,9 +98,12 @@ fn prepare(
     bar: &mut Bar,
 ) -> anyhow::Result<Prepared> {
     let Network::Machines(machines) = plan.network.clone() else {
+        let topology = network::topology(&plan.network)?
+            .context("the network file has no longer the stations that this run is for")?;
+        let warnings = if resumed.is_none() { network::fit(plan, &topology)? } else { Vec::new() };
         let scratch = preflight::scratch(rate, plan, database)?;
         preflight::namespaces(executable)?;
-        return Ok(Prepared { ground: Ground::Testbed, scratch, warnings: Vec::new() });
+        return Ok(Prepared { ground: Ground::Testbed(Box::new(topology)), scratch, warnings });
     };
     if rate.ftp_server.is_some() {
         return Err(Refusal::Usage(
@@ -105,7 +129,7 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     let mut plan = Plan::whole(seed, profile, network);
     plan.volume = rate.volume;
     plan.window = rate.window;
-    plan.ftp_server = rate.ftp_server.as_ref().map(|server| format!("{}/{}", server.server, server.file));
+    plan.ftp_server = ftp_server(rate);
     keep(&mut plan.components, &rate.component);
     keep(&mut plan.messages, &rate.message);
     keep(&mut plan.loads, &rate.load);
@@ -119,20 +143,33 @@ fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
     }
 }
 
-fn stored_plan(store: &Store, run: &str) -> anyhow::Result<(String, Plan)> {
-    let row = store.run(run)?;
-    let plan: Plan =
-        serde_json::from_value(row.plan).with_context(|| format!("reading the plan of run {}", row.summary.id))?;
-    if plan.version != Plan::VERSION {
-        let problem = format!(
-            "run {} was planned by another btu (plan version {}, this one has {}): finish it with that one",
-            row.summary.id,
-            plan.version,
-            Plan::VERSION
-        );
+/// The plan of a run that is to be resumed, which is one of ours and as it was.
+fn stored_plan(row: &RunRow, rate: &Rate) -> anyhow::Result<Plan> {
+    resume::made_by(row, Measuring::Rate)?;
+    let plan: Plan = resume::plan(row)?;
+    resume::is_its_plan(row, (plan.version, Plan::VERSION), &plan.hash())?;
+    let given = ftp_server(rate);
+    if plan.ftp_server != given {
+        let name = |server: &Option<String>| server.clone().unwrap_or_else(|| "the embedded server".to_owned());
+        let (run, began, now) = (row.summary.id, name(&plan.ftp_server), name(&given));
+        let problem = format!("run {run} fetches files from {began}, and not from {now}: see --ftp-server");
         return Err(Refusal::Usage(problem).into());
     }
-    Ok((row.summary.id.to_string(), plan))
+    Ok(plan)
+}
+
+/// The external FTP server as the plan has it, without its password.
+fn ftp_server(rate: &Rate) -> Option<String> {
+    rate.ftp_server.as_ref().map(|server| format!("{}/{}", server.server, server.file))
+}
+
+/// Whether the rest can be measured on what the run was begun on; the warning that it keeps where it was forced.
+fn same_ground(row: &RunRow, plan: &Plan, force: bool) -> Result<Option<String>, Refusal> {
+    match &plan.network {
+        // What is under test is elsewhere.
+        Network::Machines(_) => resume::same_version(row, force),
+        _ => resume::same_machine(row, None, &environment::collect(), force),
+    }
 }
 
 fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock> {
@@ -151,12 +188,6 @@ fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock>
         plan_hash: &plan.hash(),
         planned_cells: rows * plan.profile.most_blocks,
     })?)
-}
-
-fn resume(store: &Store, run: &str) -> anyhow::Result<RunLock> {
-    let lock = store.lock(store.find(run)?)?;
-    store.reopen(&lock)?;
-    Ok(lock)
 }
 
 fn measure(store: &Store, lock: &RunLock, settings: &Settings, ground: Ground, bar: &mut Bar) -> anyhow::Result<()> {

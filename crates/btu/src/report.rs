@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use btu_control::environment::settings;
 use btu_report::html::{Page, html};
 use btu_report::{Origin, RunReport, csv, markdown, page_workbook, rate_text, run_page, svg};
-use btu_store::{State, Store};
+use btu_store::Store;
 use btu_suite::history::Study;
 
 use crate::cli::{Common, Format, Report};
@@ -91,7 +91,6 @@ fn page(store: &Store, stored: &Stored, report: &Report) -> Page {
         version: run.btu_version.clone(),
         plan_hash: stored.row.plan_hash.clone(),
         plan_is_known: stored.plan_is_known,
-        complete: run.state == State::Complete,
     };
     run_page(&RunReport {
         run: &stored.head(store),

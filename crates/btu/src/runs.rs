@@ -3,13 +3,13 @@
 use btu_report::{RunLine, rate_text, runs_text};
 use btu_store::{RunId, RunRow, RunSummary, Store};
 use btu_suite::record::CellRecord;
-use btu_suite::verdict::Verdict;
+use btu_suite::verdict::{Title, Verdict};
 use serde::Serialize;
 
 use crate::cli::{Common, Runs, Show};
 use crate::stored::{Rated, Stored, duration};
 use crate::terminal::{print, print_json, text_options};
-use crate::{hosts, pipe, preflight, rate};
+use crate::{hosts, pipe, preflight, provenance, rate};
 
 /// Lists the stored runs.
 pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
@@ -47,6 +47,9 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
 struct Document<'a> {
     run: &'a RunRow,
     result: &'a Verdict,
+    /// On what else it was resumed, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resumed_elsewhere: Vec<String>,
 }
 
 /// Prints the result of a run.
@@ -56,7 +59,8 @@ pub(crate) fn print_result(store: &Store, run: RunId, common: &Common) -> anyhow
 
 /// What `--json` prints of a run, as text.
 pub(crate) fn document(stored: &Stored) -> anyhow::Result<String> {
-    let document = Document { run: &stored.row, result: &stored.verdict };
+    let resumed_elsewhere = provenance::changes(&stored.row);
+    let document = Document { run: &stored.row, result: &stored.verdict, resumed_elsewhere };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
@@ -95,7 +99,9 @@ fn label(run: &RunSummary) -> Option<String> {
 
 fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
     let is_rated = run.suite == rate::SUITE;
-    let rating = if is_rated { Rated::read(store, run.id)?.rating } else { None };
+    let rated = if is_rated { Some(Rated::read(store, run.id)?) } else { None };
+    let title = rated.as_ref().map_or(Title::None, |rated| Title::of(&rated.obstacles));
+    let rating = rated.and_then(|rated| rated.rating);
     Ok(RunLine {
         id: run.id.to_string(),
         started: run.created.clone(),
@@ -106,6 +112,7 @@ fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
         valid_cells: u64::from(run.valid_cells),
         cells: u64::from(run.cells),
         rating_bits_per_second: rating.map(|rating| rating.btu_bits_per_second.value),
+        title,
         duration: duration(run),
     })
 }

@@ -22,7 +22,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// Simulates a network and prints what came of it.
 pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
-    let mut drawing = files::network(&sim.network, &sim.settings)?;
+    let mut drawing = files::emulated(files::network(&sim.network, &sim.settings)?)?;
     if sim.idealised {
         idealise(&mut drawing);
     }

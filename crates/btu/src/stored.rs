@@ -2,19 +2,19 @@
 
 use btu_control::environment::{Environment, differences};
 use btu_report::RunHead;
-use btu_store::{Level, Moment, RunId, RunRow, RunSummary, Store};
+use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
 use btu_suite::network::Network;
 use btu_suite::pipe::{Place, Processors, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
-use btu_suite::verdict::{Context, HostClocks, Rating, Verdict, judge, rating_of};
+use btu_suite::verdict::{Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of};
 use btu_units::{Bytes, Span};
 use serde::de::DeserializeOwned;
 
 use crate::exit::Refusal;
-use crate::{pipe, rate};
+use crate::{pipe, provenance, rate};
 
 /// A run, its cells, and the verdict on them.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Stored {
         let plan = serde_json::from_value(row.plan.clone());
         let plan_is_known = plan.is_ok();
         let plan = plan.unwrap_or_else(|_| guess(&row, &cells));
-        let verdict = judge(&cells, &context(&row, plan.clone()));
+        let verdict = judge(&cells, &context(&row, plan.clone(), plan_is_known));
         Ok(Self { row, plan, plan_is_known, cells, verdict })
     }
 
@@ -91,6 +91,8 @@ pub(crate) struct Rated {
     pub(crate) readings: Vec<Reading>,
     /// What that amounts to.
     pub(crate) rating: Option<Rating>,
+    /// Why that may not be called a BTU rating.
+    pub(crate) obstacles: Vec<Obstacle>,
 }
 
 impl Rated {
@@ -101,18 +103,19 @@ impl Rated {
             // A plan that has to be guessed is guessed from the cells.
             let Stored { row, plan, cells, verdict, .. } = Stored::read(store, run)?;
             let readings = cells.iter().filter_map(Reading::of).collect();
-            return Ok(Self { row, plan, readings, rating: verdict.rating });
+            return Ok(Self { row, plan, readings, rating: verdict.rating, obstacles: verdict.obstacles });
         };
         let readings = store.readings_for_rating(run)?;
-        let rating = rating_of(&readings, &context(&row, plan.clone()));
-        Ok(Self { row, plan, readings, rating })
+        let (rating, obstacles) = rating_of(&readings, &context(&row, plan.clone(), true));
+        Ok(Self { row, plan, readings, rating, obstacles })
     }
 }
 
 /// A run of any suite in words, with the warnings that were stored while it went on.
 pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     let run = &row.summary;
-    let warnings = row.events.iter().filter(|event| event.level != Level::Info);
+    let noted = row.events.iter().filter(|event| event.level != Level::Info && !provenance::is_change(&event.text));
+    let noted = noted.map(|event| event.text.clone());
     RunHead {
         id: run.id.to_string(),
         started: run.created.clone(),
@@ -124,7 +127,7 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
-        notes: warnings.map(|event| event.text.clone()).collect(),
+        notes: provenance::changes(row).into_iter().chain(noted).collect(),
     }
 }
 
@@ -135,10 +138,13 @@ pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
     u64::try_from(seconds).ok().map(Span::from_seconds)
 }
 
-fn context(row: &RunRow, plan: Plan) -> Context {
+fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
     let environment = before(row);
     Context {
         plan,
+        plan_is_known,
+        complete: row.summary.state == State::Complete,
+        resumed_elsewhere: !provenance::changes(row).is_empty(),
         cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
         load_before: environment.as_ref().and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
         clocks: clocks(row),

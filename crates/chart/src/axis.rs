@@ -49,7 +49,8 @@ impl Axis {
     /// Where values lie, given all that should be seen.
     pub(crate) fn scale(&self, values: impl Iterator<Item = f64>) -> Scale {
         let logarithmic = self.growth == Growth::Logarithmic;
-        let fixed = self.range.filter(|&(first, last)| first < last && (!logarithmic || first > 0.0));
+        let fixed =
+            self.range.filter(|&(first, last)| first < last && !is_flat(first, last) && (!logarithmic || first > 0.0));
         let values = values.filter(|value| value.is_finite() && (!logarithmic || *value > 0.0));
         let (least, most) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
@@ -59,13 +60,28 @@ impl Axis {
     }
 }
 
+/// Values that differ by less than this share of their size are drawn as one: what lies below is rounding of floating
+/// point (about 1e-16 for each operation), or finer than the numbers of an axis, with at most seven digits, can say.
+const FLAT: f64 = 1e-5;
+
+/// Whether nothing between these two is worth an axis.
+fn is_flat(least: f64, most: f64) -> bool {
+    most - least <= FLAT * least.abs().max(most.abs())
+}
+
+/// Room around a single value, so that its line lies well inside.
+fn around(value: f64) -> (f64, f64) {
+    let half = if value == 0.0 { 0.5 } else { value.abs() / 2.0 };
+    (value - half, value + half)
+}
+
 /// The range out to whole steps; from zero where that is near.
 fn round((least, most): (f64, f64)) -> (f64, f64) {
+    let (least, most) = if is_flat(least, most) { around(f64::midpoint(least, most)) } else { (least, most) };
     let least = if least > 0.0 && least < 0.4 * most { 0.0 } else { least };
     let most = if most < 0.0 && most > 0.4 * least { 0.0 } else { most };
-    let (least, most) = if least < most { (least, most) } else { (least - 0.5, most + 0.5) };
-    let step = step(most - least);
-    ((least / step).floor() * step, (most / step).ceil() * step)
+    let step = Step::dividing(most - least);
+    (step.times((least / step.times(1.0)).floor()), step.times((most / step.times(1.0)).ceil()))
 }
 
 /// The range out to 1, 2 or 5 times a power of ten.
@@ -83,11 +99,28 @@ fn decade(value: f64) -> f64 {
     10f64.powi(value.log10().floor() as i32)
 }
 
-/// A step of 1, 2 or 5 times a power of ten that divides `length` into about six.
-fn step(length: f64) -> f64 {
-    let rough = length / 7.0;
-    let decade = decade(rough);
-    [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade).into_iter().find(|step| *step >= rough).unwrap_or(rough)
+/// A step of 1, 2 or 5 times a power of ten.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    factor: f64,
+    exponent: i32,
+}
+
+impl Step {
+    /// The step that divides `length`, above zero, into four to seven.
+    fn dividing(length: f64) -> Self {
+        let rough = length / 7.0;
+        let exponent = rough.log10().floor() as i32;
+        let all = [1.0, 2.0, 5.0].map(|factor| Self { factor, exponent });
+        let next = Self { factor: 1.0, exponent: exponent + 1 };
+        all.into_iter().find(|step| step.times(1.0) >= rough).unwrap_or(next)
+    }
+
+    /// So many steps, rounded once.
+    fn times(self, count: f64) -> f64 {
+        let steps = count * self.factor;
+        if self.exponent < 0 { steps / 10f64.powi(-self.exponent) } else { steps * 10f64.powi(self.exponent) }
+    }
 }
 
 /// The ticks of a scale.
@@ -99,15 +132,27 @@ pub(crate) fn ticks(scale: &Scale) -> Vec<Tick> {
 }
 
 fn linear_ticks(scale: &Scale) -> Vec<Tick> {
-    let step = step(scale.last - scale.first);
-    let decimals = (-step.log10().floor()).max(0.0) as usize;
-    let first = (scale.first / step - 1e-9).ceil() as i64;
-    let last = (scale.last / step + 1e-9).floor() as i64;
-    let tick = |place: i64| {
-        let value = place as f64 * step;
-        Tick { value, number: Some(number(value, decimals)) }
-    };
-    (first..=last).map(tick).collect()
+    let step = Step::dividing(scale.last - scale.first);
+    let first = (scale.first / step.times(1.0) - 1e-9).ceil() as i64;
+    let last = (scale.last / step.times(1.0) + 1e-9).floor() as i64;
+    let values: Vec<f64> = (first..=last).map(|place| step.times(place as f64)).collect();
+    let numbers = linear_numbers(&values, step);
+    values.into_iter().zip(numbers).map(|(value, number)| Tick { value, number: Some(number) }).collect()
+}
+
+/// Letters of a number that have room beside an axis, at 7 pixels each.
+const ROOM: usize = 7;
+
+/// Numbers that tell all ticks of an axis apart: as people write them, with powers of ten where that is too long.
+fn linear_numbers(values: &[f64], step: Step) -> Vec<String> {
+    let longest = |numbers: &[String]| numbers.iter().map(|number| number.chars().count()).max().unwrap_or(0);
+    let decimals = usize::try_from(-step.exponent).unwrap_or(0);
+    let plain: Vec<String> = values.iter().map(|value| number(*value, decimals)).collect();
+    if longest(&plain) <= ROOM {
+        return plain;
+    }
+    let powers: Vec<String> = values.iter().map(|value| power(*value, step.exponent)).collect();
+    if longest(&powers) < longest(&plain) { powers } else { plain }
 }
 
 /// Every decade has nine ticks; 1 has a number, and 2 and 5 have where there are few decades.
@@ -117,12 +162,17 @@ fn decade_ticks(scale: &Scale) -> Vec<Tick> {
     let (first, last) = (scale.first.log10().floor() as i32, scale.last.log10().ceil() as i32);
     let all = (first..=last).flat_map(|power| (1..10).map(move |digit| (power, digit)));
     let inside = |value: f64| value >= scale.first * 0.999_999 && value <= scale.last * 1.000_001;
-    all.filter_map(|(power, digit)| {
-        let value = f64::from(digit) * 10f64.powi(power);
-        let number = numbered(digit).then(|| number(value, usize::try_from(-power).unwrap_or(0)));
-        inside(value).then_some(Tick { value, number })
+    all.filter_map(|(exponent, digit)| {
+        let value = Step { factor: f64::from(digit), exponent }.times(1.0);
+        inside(value).then(|| Tick { value, number: numbered(digit).then(|| decade_number(value, exponent)) })
     })
     .collect()
+}
+
+/// The number of a digit times a power of ten.
+fn decade_number(value: f64, exponent: i32) -> String {
+    let plain = number(value, usize::try_from(-exponent).unwrap_or(0));
+    if plain.chars().count() <= ROOM + 1 { plain } else { power(value, exponent) }
 }
 
 /// A number with a true minus sign, and never a negative zero.
@@ -132,8 +182,21 @@ fn number(value: f64, decimals: usize) -> String {
     if value < 0.0 && !is_zero { format!("\u{2212}{text}") } else { text }
 }
 
+/// The same with a power of ten, as exact as 10 to the `last` is: `1.5e12`.
+fn power(value: f64, last: i32) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = usize::try_from(size.log10().floor() as i32 - last).unwrap_or(0);
+    let sign = if value < 0.0 { "\u{2212}" } else { "" };
+    format!("{sign}{size:.digits$e}").replace("e-", "e\u{2212}")
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn numbers(scale: &Scale) -> Vec<String> {
@@ -170,5 +233,60 @@ mod tests {
     fn a_senseless_range_is_not_taken() {
         let scale = Axis::logarithmic("x").within(0.0, 10.0).scale([1.0, 9.0].into_iter());
         assert_eq!((scale.first, scale.last), (1.0, 10.0));
+    }
+
+    /// A sweep whose figure stays the same is a straight line, however its last digits came out.
+    #[test]
+    fn rounding_noise_is_no_shape() {
+        let noisy = [60.000_000_000_000_01, 59.999_999_999_999_99, 60.0, 60.000_000_000_000_014];
+        let scale = Axis::linear("x").scale(noisy.into_iter());
+        assert_eq!((scale.first, scale.last), (0.0, 100.0));
+        assert_eq!(numbers(&scale), ["0", "20", "40", "60", "80", "100"]);
+        let narrow = Axis::linear("x").within(60.0, 60.000_000_000_000_01).scale([60.0].into_iter());
+        assert_eq!((narrow.first, narrow.last), (0.0, 100.0));
+    }
+
+    #[test]
+    fn large_and_small_values_have_powers_of_ten() {
+        let scale = Axis::linear("x").scale([0.0, 1.4e12].into_iter());
+        assert_eq!(numbers(&scale)[..3], ["0", "2e11", "4e11"]);
+        let scale = Axis::linear("x").scale([-3e-9, 4e-9].into_iter());
+        assert_eq!(numbers(&scale)[..4], ["\u{2212}3e\u{2212}9", "\u{2212}2e\u{2212}9", "\u{2212}1e\u{2212}9", "0"]);
+        let scale = Axis::logarithmic("x").scale([1e-9, 1e12].into_iter());
+        assert_eq!(numbers(&scale)[..2], ["1e\u{2212}9", "1e\u{2212}8"]);
+    }
+
+    proptest! {
+        /// Numbers have at most eleven letters: more would reach over the edge of a picture, at 77 pixels.
+        #[test]
+        fn linear_ticks_are_few_short_distinct_and_inside(
+            middle in -1e9f64..1e9, exponent in -9i32..9, spread in -13f64..3.0,
+        ) {
+            let middle = middle * 10f64.powi(exponent);
+            let half = (middle.abs() * 10f64.powf(spread)).max(f64::MIN_POSITIVE);
+            let scale = Axis::linear("x").scale([middle - half, middle, middle + half].into_iter());
+            let ticks = ticks(&scale);
+            prop_assert!((3..=12).contains(&ticks.len()), "{} ticks of {scale:?}", ticks.len());
+            let numbers: Vec<String> = ticks.iter().filter_map(|tick| tick.number.clone()).collect();
+            prop_assert!(numbers.iter().all(|number| number.chars().count() <= 11), "{numbers:?}");
+            let distinct: std::collections::BTreeSet<&String> = numbers.iter().collect();
+            prop_assert_eq!(distinct.len(), ticks.len(), "{:?}", numbers);
+            let slack = 1e-9 * (scale.last - scale.first);
+            let inside = |value: f64| value >= scale.first - slack && value <= scale.last + slack;
+            prop_assert!(ticks.iter().all(|tick| inside(tick.value)), "{ticks:?} of {scale:?}");
+            prop_assert!(inside(middle - half) && inside(middle + half));
+        }
+
+        /// All of a series that differs by rounding alone lies within a hundredth of a pixel of a panel 1000 pixels high.
+        #[test]
+        fn relative_noise_is_flat(value in prop_oneof![-1e12f64..-1e-12, 1e-12f64..1e12], noise in prop::collection::vec(-1e-12f64..1e-12, 1..30)) {
+            let values: Vec<f64> = noise.iter().map(|noise| value * (1.0 + noise)).collect();
+            for axis in [Axis::linear("x"), Axis::logarithmic("x")] {
+                let scale = axis.scale(values.iter().copied());
+                let shares: Vec<f64> = values.iter().filter_map(|value| scale.share(*value)).collect();
+                let wide = |shares: &[f64]| shares.iter().fold(0f64, |wide, share| wide.max((share - shares[0]).abs()));
+                prop_assert!(shares.is_empty() || wide(&shares) < 1e-5, "{shares:?}");
+            }
+        }
     }
 }

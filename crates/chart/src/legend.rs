@@ -1,9 +1,8 @@
 //! The legend: one row of names, or as many as are needed.
 
-use std::fmt::Write;
-
+use crate::drawing::{Anchor, Ink, Shape, Step, Text};
+use crate::layout::{colour, dot};
 use crate::picture::{Mark, Picture};
-use crate::svg::{colour, dot, escaped};
 
 /// The height of a row.
 const ROW: f64 = 18.0;
@@ -42,24 +41,27 @@ impl<'a> Legend<'a> {
     }
 
     /// Draws it from `top` on.
-    pub(crate) fn draw(&self, out: &mut String, picture: &Picture, top: f64) {
+    pub(crate) fn draw(&self, out: &mut Vec<Shape>, picture: &Picture, top: f64) {
         for (place, entry) in self.entries.iter().enumerate() {
             let y = top + f64::from(entry.row) * ROW + ROW / 2.0;
-            let ink = colour(place);
             let mark = mark_of(picture, entry.name);
             if mark != Some(Mark::Points) {
-                let (from, to) = (entry.x, entry.x + 26.0);
-                let _ = writeln!(out, r#"<path d="M{from:.2} {y:.2}H{to:.2}" stroke="{ink}" stroke-width="2"/>"#);
+                let steps = vec![Step::Move(entry.x, y), Step::Across(entry.x + 26.0)];
+                let ink = Ink::Stroke { colour: colour(place), width: Some(2.0), round_joins: false };
+                out.push(Shape::Path { steps, ink });
             }
             if mark != Some(Mark::Line) {
-                dot(out, place, entry.x + 13.0, y);
+                out.push(dot(place, entry.x + 13.0, y));
             }
-            let (x, y) = (entry.x + 33.0, y + 4.0);
-            let _ = writeln!(
-                out,
-                r##"<text x="{x:.2}" y="{y:.2}" font-size="12" fill="#333">{}</text>"##,
-                escaped(entry.name)
-            );
+            out.push(Shape::Text(Text {
+                x: entry.x + 33.0,
+                y: y + 4.0,
+                size: 12.0,
+                anchor: Anchor::Start,
+                colour: "#333",
+                upwards: false,
+                words: entry.name.to_owned(),
+            }));
         }
     }
 }

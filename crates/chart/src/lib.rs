@@ -4,6 +4,9 @@
 //! hundredths, nothing reads a clock, a locale or the machine's fonts.
 
 mod axis;
+mod drawing;
+mod font;
+mod layout;
 mod legend;
 mod panel;
 mod picture;

@@ -1,11 +1,10 @@
 //! A panel: grid, axes, series.
 
-use std::fmt::Write;
-
 use crate::axis::{Axis, Tick, ticks};
+use crate::drawing::{Anchor, Colour, Group, Ink, Rectangle, Shape, Step, Text};
+use crate::layout::{colour, dot};
 use crate::picture::{Mark, Panel, Picture, Point, Series};
 use crate::scale::Scale;
-use crate::svg::{colour, dot, escaped};
 
 /// Where a panel is drawn, in pixels.
 #[derive(Debug, Clone, Copy)]
@@ -55,135 +54,108 @@ impl Field<'_> {
 }
 
 /// Draws a panel; how much height it took, labels and all.
-pub(crate) fn draw(out: &mut String, picture: &Picture, panel: &Panel, frame: &Frame) -> f64 {
+pub(crate) fn draw(out: &mut Vec<Shape>, picture: &Picture, panel: &Panel, frame: &Frame) -> f64 {
     let points = || panel.series.iter().flat_map(|series| &series.points);
     let heights = points().map(|point| point.y).chain(panel.across.iter().copied());
     let field = Field { frame, x: panel.x.scale(points().map(|point| point.x)), y: panel.y.scale(heights) };
     grid(out, panel, &field);
     let Frame { left, right, top, height, number } = *frame;
-    let width = right - left;
-    let _ = writeln!(
-        out,
-        r#"<clipPath id="panel-{number}"><rect x="{left:.2}" y="{top:.2}" width="{width:.2}" height="{height:.2}"/></clipPath>"#
-    );
+    let inside = Rectangle { left, top, width: right - left, height };
     let names = picture.names();
     for drawn in &panel.series {
         let place = names.iter().position(|name| *name == drawn.name).unwrap_or(0);
-        let name = escaped(&drawn.name);
-        let _ = writeln!(out, r#"<g data-series="{name}" clip-path="url(#panel-{number})">"#);
-        series(out, drawn, place, &field);
-        let _ = writeln!(out, "</g>");
+        let shapes = series(drawn, place, &field);
+        out.push(Shape::Series(Group { name: drawn.name.clone(), panel: number, clip: inside, shapes }));
     }
-    let _ = writeln!(
-        out,
-        r##"<rect x="{left:.2}" y="{top:.2}" width="{width:.2}" height="{height:.2}" stroke="#666" stroke-width="1"/>"##
-    );
+    out.push(Shape::Frame { inside, ink: Ink::Stroke { colour: "#666", width: Some(1.0), round_joins: false } });
     height + if panel.x.label.is_empty() { 16.0 } else { 52.0 }
 }
 
-fn grid(out: &mut String, panel: &Panel, field: &Field) {
+fn grid(out: &mut Vec<Shape>, panel: &Panel, field: &Field) {
     let Frame { left, right, top, .. } = *field.frame;
     let bottom = field.bottom();
+    let line = |(x, y), to, colour| Shape::Path { steps: vec![Step::Move(x, y), to], ink: Ink::line(colour) };
     for tick in ticks(&field.x) {
         let Some(x) = field.across(tick.value) else { continue };
-        let _ = writeln!(out, r#"<path d="M{x:.2} {top:.2}V{bottom:.2}" stroke="{}"/>"#, ink(&tick));
-        number(out, &panel.x, &tick, x, bottom + 16.0, "middle");
+        out.push(line((x, top), Step::Up(bottom), ink(&tick)));
+        out.extend(number(&panel.x, tick, x, bottom + 16.0, Anchor::Middle));
     }
     for tick in ticks(&field.y) {
         let Some(y) = field.up(tick.value) else { continue };
-        let _ = writeln!(out, r#"<path d="M{left:.2} {y:.2}H{right:.2}" stroke="{}"/>"#, ink(&tick));
-        number(out, &panel.y, &tick, left - 7.0, y + 4.0, "end");
+        out.push(line((left, y), Step::Across(right), ink(&tick)));
+        out.extend(number(&panel.y, tick, left - 7.0, y + 4.0, Anchor::End));
     }
     for y in panel.across.iter().filter_map(|value| field.up(*value)) {
-        let _ = writeln!(out, r##"<path d="M{left:.2} {y:.2}H{right:.2}" stroke="#666"/>"##);
+        out.push(line((left, y), Step::Across(right), "#666"));
     }
-    let (x, y) = (f64::midpoint(left, right), bottom + 36.0);
-    label(out, &panel.x, x, y, "");
-    let (x, y) = (22.0, f64::midpoint(top, bottom));
-    label(out, &panel.y, x, y, &format!(r#" transform="rotate(-90 {x:.2} {y:.2})""#));
+    out.extend(label(&panel.x, f64::midpoint(left, right), bottom + 36.0, false));
+    out.extend(label(&panel.y, 22.0, f64::midpoint(top, bottom), true));
 }
 
 /// Lines with a number are darker.
-fn ink(tick: &Tick) -> &'static str {
+fn ink(tick: &Tick) -> Colour {
     if tick.number.is_some() { "#dcdcdc" } else { "#f0f0f0" }
 }
 
-fn number(out: &mut String, axis: &Axis, tick: &Tick, x: f64, y: f64, anchor: &str) {
-    let Some(number) = tick.number.as_ref().filter(|_| !axis.label.is_empty()) else { return };
-    let _ = writeln!(
-        out,
-        r##"<text x="{x:.2}" y="{y:.2}" font-size="11" text-anchor="{anchor}" fill="#333">{number}</text>"##
-    );
+fn number(axis: &Axis, tick: Tick, x: f64, y: f64, anchor: Anchor) -> Option<Shape> {
+    let words = tick.number.filter(|_| !axis.label.is_empty())?;
+    Some(Shape::Text(Text { x, y, size: 11.0, anchor, colour: "#333", upwards: false, words }))
 }
 
-fn label(out: &mut String, axis: &Axis, x: f64, y: f64, turn: &str) {
-    if axis.label.is_empty() {
-        return;
-    }
-    let text = escaped(&axis.label);
-    let _ = writeln!(
-        out,
-        r##"<text x="{x:.2}" y="{y:.2}" font-size="12" text-anchor="middle" fill="#333"{turn}>{text}</text>"##
-    );
+fn label(axis: &Axis, x: f64, y: f64, upwards: bool) -> Option<Shape> {
+    let words = Some(axis.label.clone()).filter(|label| !label.is_empty())?;
+    Some(Shape::Text(Text { x, y, size: 12.0, anchor: Anchor::Middle, colour: "#333", upwards, words }))
 }
 
-fn series(out: &mut String, series: &Series, place: usize, field: &Field) {
+fn series(series: &Series, place: usize, field: &Field) -> Vec<Shape> {
     let spots: Vec<Option<Spot>> = series.points.iter().map(|point| field.spot(point)).collect();
-    let ink = colour(place);
+    let colour = colour(place);
     match series.mark {
-        Mark::Line => {
-            band(out, &spots, ink);
-            line(out, &spots, ink, 2.0);
-        }
-        Mark::Points => bars_and_dots(out, &spots, place),
-        Mark::LinePoints => {
-            line(out, &spots, ink, 1.0);
-            bars_and_dots(out, &spots, place);
-        }
+        Mark::Line => bands(&spots, colour).into_iter().chain(line(&spots, colour, 2.0)).collect(),
+        Mark::Points => bars_and_dots(&spots, place),
+        Mark::LinePoints => line(&spots, colour, 1.0).into_iter().chain(bars_and_dots(&spots, place)).collect(),
     }
 }
 
 /// One path, broken where a point is missing.
-fn line(out: &mut String, spots: &[Option<Spot>], ink: &str, width: f64) {
-    let mut path = String::new();
-    let mut command = 'M';
+fn line(spots: &[Option<Spot>], colour: Colour, width: f64) -> Option<Shape> {
+    let mut steps = Vec::new();
+    let mut begins = true;
     for spot in spots {
-        match spot {
-            Some(Spot { x, y, .. }) => {
-                let _ = write!(path, "{command}{x:.2} {y:.2}");
-                command = 'L';
-            }
-            None => command = 'M',
+        if let Some(Spot { x, y, .. }) = *spot {
+            steps.push(if begins { Step::Move(x, y) } else { Step::Line(x, y) });
         }
+        begins = spot.is_none();
     }
-    if !path.is_empty() {
-        let _ = writeln!(out, r#"<path d="{path}" stroke="{ink}" stroke-width="{width}" stroke-linejoin="round"/>"#);
-    }
+    let ink = Ink::Stroke { colour, width: Some(width), round_joins: true };
+    (!steps.is_empty()).then_some(Shape::Path { steps, ink })
 }
 
 /// Between the ends of the intervals, a piece for each run of points that have one.
-fn band(out: &mut String, spots: &[Option<Spot>], ink: &str) {
+fn bands(spots: &[Option<Spot>], colour: Colour) -> Vec<Shape> {
     let ends: Vec<Option<(f64, f64, f64)>> =
         spots.iter().map(|spot| spot.and_then(|spot| spot.interval.map(|(low, high)| (spot.x, low, high)))).collect();
-    for run in ends.split(Option::is_none).filter(|run| run.len() > 1) {
-        let upper = run.iter().flatten().map(|(x, _, high)| (x, high));
-        let lower = run.iter().rev().flatten().map(|(x, low, _)| (x, low));
-        let corners: Vec<String> = upper.chain(lower).map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
-        let _ = writeln!(out, r#"<polygon points="{}" fill="{ink}" fill-opacity="0.18"/>"#, corners.join(" "));
-    }
+    let band = |run: &[Option<(f64, f64, f64)>]| {
+        let upper = run.iter().flatten().map(|&(x, _, high)| (x, high));
+        let lower = run.iter().rev().flatten().map(|&(x, low, _)| (x, low));
+        Shape::Polygon { corners: upper.chain(lower).collect(), ink: Ink::Fill { colour, opacity: Some(0.18) } }
+    };
+    ends.split(Option::is_none).filter(|run| run.len() > 1).map(band).collect()
 }
 
-fn bars_and_dots(out: &mut String, spots: &[Option<Spot>], place: usize) {
-    let ink = colour(place);
+fn bars_and_dots(spots: &[Option<Spot>], place: usize) -> Vec<Shape> {
+    let mut out = Vec::new();
     for spot in spots.iter().flatten() {
-        if let Some((low, high)) = spot.interval {
-            let (left, right) = (spot.x - 3.5, spot.x + 3.5);
-            let _ = writeln!(
-                out,
-                r#"<path d="M{x:.2} {low:.2}V{high:.2}M{left:.2} {low:.2}H{right:.2}M{left:.2} {high:.2}H{right:.2}" stroke="{ink}"/>"#,
-                x = spot.x
-            );
-        }
-        dot(out, place, spot.x, spot.y);
+        out.extend(spot.interval.map(|(low, high)| bar(spot.x, low, high, colour(place))));
+        out.push(dot(place, spot.x, spot.y));
     }
+    out
+}
+
+/// An interval, with a foot and a head.
+fn bar(x: f64, low: f64, high: f64, colour: Colour) -> Shape {
+    let (left, right) = (x - 3.5, x + 3.5);
+    let shaft = [Step::Move(x, low), Step::Up(high)];
+    let ends = [low, high].into_iter().flat_map(|y| [Step::Move(left, y), Step::Across(right)]);
+    Shape::Path { steps: shaft.into_iter().chain(ends).collect(), ink: Ink::line(colour) }
 }

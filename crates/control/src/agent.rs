@@ -7,14 +7,18 @@
 //! sessions  who has the host, and for how long: a machine without a clock
 //! desk      what is in hand for one session: cells, kept accounts, impairments
 //! cell      the workers of one cell; worker: one process
+//! description  what the host is like, looked at seldom
 //! impair    kernel netem on incoming packets; presence: which agents live here
+//! budget    what all work in hand takes of the host together
 //! policy    what controllers may make the host do; journal: what is written of it
 //! others    callers of other versions of the protocol
 //! serve     the way in, signals, the end; door: TLS over TCP; stdio: one connection, as ssh gives it
 //! ```
 
+mod budget;
 mod caller;
 mod cell;
+mod description;
 mod desk;
 pub mod door;
 #[cfg(test)]
@@ -45,9 +49,10 @@ use crate::protocol::MESSAGE_LIMIT_BYTES;
 use crate::protocol::agent_server::AgentServer;
 use crate::trust::TrustError;
 use caller::Way;
+pub use caller::{Arrival, Connection};
 use host::Host;
 use others::Others;
-pub use policy::{Cidr, Forbidden, Policy, PolicyError};
+pub use policy::{Forbidden, Policy, PolicyError};
 pub use serve::{Entrance, ServiceSettings, Trust, serve};
 use service::Service;
 

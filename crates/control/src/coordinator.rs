@@ -18,9 +18,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use btu_store::{Level, Moment, RunLock, State, Store};
+use btu_suite::network::Topology;
 use btu_suite::plan::Plan;
 use btu_suite::schedule::Slot;
-use btu_testbed::house::{Testbed, TestbedRequest};
+use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
 
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
@@ -50,8 +51,8 @@ pub struct Settings {
 
 /// What a run is measured on.
 pub enum Ground {
-    /// A testbed that is raised for it.
-    Testbed,
+    /// A network that is raised for it.
+    Testbed(Box<Topology>),
     /// Hosts that were gathered.
     Hosts(Box<Party>),
 }
@@ -108,7 +109,7 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let result = match ground {
-        Ground::Testbed => raise_and_measure(store, lock, settings, observer),
+        Ground::Testbed(topology) => raise_and_measure(store, lock, settings, &topology, observer),
         Ground::Hosts(party) => measure_on_hosts(store, lock, settings, *party, observer),
     };
     let (state, note) = match &result {
@@ -132,22 +133,17 @@ fn raise_and_measure(
     store: &Store,
     lock: &RunLock,
     settings: &Settings,
+    topology: &Topology,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     observer.phase(Phase::Raise);
     let before = environment::collect();
     store.save_environment(lock, Moment::Before, &document(&before)?)?;
     let began = Instant::now();
-    // The testbed's processes are tied to the thread that makes them, so it is made and used on this one.
-    let testbed = Testbed::raise(TestbedRequest {
-        network: settings.plan.network.clone(),
-        runtime_directory: settings.runtime.clone(),
-        seed: settings.plan.seed,
-        executable: settings.executable.clone(),
-    })?;
-    let result = measure(store, lock, settings, &testbed, began, observer);
+    let house = Rising::begin(request(settings, topology))?.finish()?;
+    let result = measure(store, lock, settings, (&house, topology), began, observer);
     observer.phase(Phase::Lower);
-    let lowered = testbed.lower();
+    let lowered = house.lower();
     let after = environment::collect();
     if result.is_ok() {
         lowered?;
@@ -159,18 +155,36 @@ fn raise_and_measure(
     result
 }
 
+/// An agent in every station that plays a role, and an input before every black box.
+fn request(settings: &Settings, topology: &Topology) -> NetworkRequest {
+    NetworkRequest {
+        name: format!("rate-{}", std::process::id()),
+        drawing: topology.drawing.clone(),
+        runtime_directory: settings.runtime.clone(),
+        seed: settings.plan.seed,
+        executable: settings.executable.clone(),
+        capture: None,
+        source: settings.plan.network.to_string(),
+        since: (settings.wall_clock)(),
+        agents: topology.roles.iter().map(|&(_, station)| station).collect(),
+        inputs: topology.black_boxes().collect(),
+    }
+}
+
 fn measure(
     store: &Store,
     lock: &RunLock,
     settings: &Settings,
-    testbed: &Testbed,
+    (house, topology): (&NetworkHouse, &Topology),
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let runtime = hosts::runtime()?;
     runtime.block_on(async {
-        let mut alarm = Alarm::set(Some(testbed))?;
-        let mut stage = alarm.guard(Stage::open(testbed.stations(), testbed.wire_socket())).await?;
+        let mut alarm = Alarm::set(Some(house))?;
+        let roles = topology.roles.iter().map(|&(role, _)| role.into());
+        let hosts: Vec<_> = roles.zip(house.stations()).collect();
+        let mut stage = alarm.guard(Stage::open(&hosts, &house.wire_socket())).await?;
         session::measure(store, lock, settings, &mut stage, &mut alarm, began, observer).await
     })
 }

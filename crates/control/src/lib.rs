@@ -15,8 +15,9 @@ pub mod doctor;
 pub mod environment;
 #[doc(hidden)]
 pub mod fuzz;
+mod lines;
 mod null;
-mod octets;
+pub mod octets;
 pub mod protocol;
 pub mod trust;
 pub mod worker;

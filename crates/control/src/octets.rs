@@ -4,8 +4,11 @@ use std::io;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Random octets from the system.
-pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
+/// Random octets from the system's source, which is a system call: a root without `/dev` will do.
+///
+/// # Errors
+/// The system gives none.
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut octets = [0; N];
     // The library tells no reason.
     let refused = |_| io::Error::other("it gives none");

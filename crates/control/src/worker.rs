@@ -1,18 +1,25 @@
-//! A worker's life: read one order, set up, say ready, wait for `go`, perform, account, exit. One that measures in turns
+//! A worker's life: read one order and be held to its bounds, set up, say ready, wait for `go`, perform, account, exit. One that measures in turns
 //! waits for another `go` after each point.
 //!
 //! The worker dies with its agent: a thread watches standard input and ends the process when it closes.
 
 use std::io::{self, BufRead, BufReader, Stdin, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use btu_suite::activity::{Activity, Order, Performance, Word};
+use btu_suite::bounds::{BoundedOrder, Bounds};
+use btu_suite::peers::Callers;
+use btu_suite::pipe::Kind;
+use btu_testbed::privilege::{Capabilities, give_up_all_but};
+use btu_units::Bytes;
+
+use crate::lines::{Lines, write};
 
 /// The longest order accepted on standard input, in bytes.
 const ORDER_LIMIT_BYTES: u64 = 1 << 20;
@@ -20,19 +27,37 @@ const ORDER_LIMIT_BYTES: u64 = 1 << 20;
 /// Why a worker cannot do its order.
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs the worker on standard input and output; the exit code says whether the activity was performed. The kernel lets none
-/// of its files become longer than `file_bytes` (setrlimit(2), `RLIMIT_FSIZE`).
-pub fn run(file_bytes: Option<u64>) -> ExitCode {
-    match bound(file_bytes).and_then(|()| perform()) {
+/// Runs the worker on standard input and output; the exit code says whether the activity was performed.
+pub fn run() -> ExitCode {
+    match perform() {
         Ok(word) => finish(&word, ExitCode::SUCCESS),
         Err(trouble) => finish(&Word::Failed { message: trouble.to_string() }, ExitCode::FAILURE),
     }
 }
 
-fn bound(file_bytes: Option<u64>) -> Result<(), Trouble> {
-    let Some(bytes) = file_bytes else { return Ok(()) };
-    setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes)
-        .map_err(|error| format!("limiting its files to {bytes} bytes: {error}").into())
+/// Has the kernel hold this process to what its agent allows (setrlimit(2)).
+fn bind(bounds: &Bounds) -> Result<(), Trouble> {
+    let limits = [
+        ("its files to", Resource::RLIMIT_FSIZE, bounds.file.map(Bytes::count)),
+        ("its memory to", Resource::RLIMIT_DATA, bounds.memory.map(Bytes::count)),
+        ("its open files and sockets to", Resource::RLIMIT_NOFILE, bounds.open_files),
+    ];
+    for (what, resource, most) in limits {
+        if let Some(most) = most {
+            // Never more than it has already: that takes a privilege.
+            let most = most.min(getrlimit(resource)?.1);
+            setrlimit(resource, most, most).map_err(|error| format!("limiting {what} {most}: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Who may call this worker's ports; who is refused is told of, in a line a second at most.
+fn callers(bounds: Bounds) -> Callers {
+    let refused = Mutex::new(Lines::default());
+    Callers::only(bounds.callers, move |address| {
+        write(&refused, "worker", &format!("refused a caller from {address}: `peers` of the policy has it not"));
+    })
 }
 
 fn finish(word: &Word, code: ExitCode) -> ExitCode {
@@ -42,11 +67,13 @@ fn finish(word: &Word, code: ExitCode) -> ExitCode {
 
 fn perform() -> Result<Word, Trouble> {
     let mut input = BufReader::new(io::stdin());
-    let order = read_order(&mut input)?;
+    let BoundedOrder { order, bounds } = read_order(&mut input)?;
+    bind(&bounds)?;
+    give_up_all_but(needed(&order.activity)).map_err(|error| format!("giving up the agent's privileges: {error}"))?;
     let stop = Arc::new(AtomicBool::new(false));
     let started = watch_input(input, Arc::clone(&stop))?;
     own_files();
-    let performance = prepare(&order)?;
+    let performance = prepare(&order, &callers(bounds))?;
     say(&Word::Ready { endpoint: performance.endpoint() })?;
     let wait = || started.recv().map_err(|_| io::Error::other("waiting for `go`: the agent closed the connection"));
     wait()?;
@@ -58,6 +85,21 @@ fn perform() -> Result<Word, Trouble> {
     Ok(Word::Done(Box::new(performance.perform_telling(&stop, &mut tell)?)))
 }
 
+/// What an activity can use of its agent's privileges, where the agent has them: as the superuser, or from its service
+/// manager. None of it reaches beyond the own sockets, files and memory of this user's workers.
+fn needed(activity: &Activity) -> Capabilities {
+    let always = Capabilities::FILES.and(Capabilities::IPC_LOCK);
+    let pipe = match activity {
+        Activity::Pipe(end) => &end.plan,
+        Activity::Hint(end) => &end.pipe,
+        _ => return always,
+    };
+    let polls = if pipe.socket.busy_poll.is_some() { Capabilities::NET_ADMIN } else { Capabilities::NONE };
+    // An MPI library copies out of the other process.
+    let copies = if pipe.kind == Kind::Mpi { Capabilities::SYS_PTRACE } else { Capabilities::NONE };
+    always.and(polls).and(copies)
+}
+
 /// Gives the calling thread a table of open files of its own, before it opens any: of a table that threads share, the kernel
 /// counts in atomic operations who uses a file, in every call of the loops, and the thread that watches standard input would
 /// make it shared. (`fdget` in the kernel's include/linux/file.h.)
@@ -66,21 +108,21 @@ fn own_files() {
     unshare(CloneFlags::CLONE_FILES).ok();
 }
 
-fn read_order(input: &mut BufReader<Stdin>) -> Result<Order, Trouble> {
+fn read_order(input: &mut BufReader<Stdin>) -> Result<BoundedOrder, Trouble> {
     let mut line = String::new();
     io::Read::take(&mut *input, ORDER_LIMIT_BYTES).read_line(&mut line)?;
     serde_json::from_str(&line).map_err(|error| format!("reading the order: {error}").into())
 }
 
 /// Finds the room that performs this activity and lets it set up.
-fn prepare(order: &Order) -> Result<Box<dyn Performance>, Trouble> {
+fn prepare(order: &Order, callers: &Callers) -> Result<Box<dyn Performance>, Trouble> {
     if order.activity == Activity::Null {
         return Ok(Box::new(crate::null::Null));
     }
-    if let Some(performance) = btu_traffic::prepare(order)? {
+    if let Some(performance) = btu_traffic::prepare(order, callers)? {
         return Ok(performance);
     }
-    if let Some(performance) = btu_load::prepare(order)? {
+    if let Some(performance) = btu_load::prepare(order, callers)? {
         return Ok(performance);
     }
     Err(format!("this program has no activity `{}`", order.activity.kind()).into())

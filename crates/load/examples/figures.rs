@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use btu_load::{DiskSource, prepare, scratch_check, serve_doorway};
 use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Order, Rounds, Work};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
 
@@ -27,7 +28,7 @@ fn order(activity: Activity) -> Order {
 /// Sets up and performs; prints what both took, and what came after the clock had stopped.
 fn run(name: &str, unit: &str, scale: f64, activity: Activity) -> Result<()> {
     let started = Instant::now();
-    let performance = prepare(&order(activity))?.ok_or("not a host activity")?;
+    let performance = prepare(&order(activity), &Callers::any())?.ok_or("not a host activity")?;
     let prepared = started.elapsed();
     let started = Instant::now();
     let report = performance.perform(&AtomicBool::new(false))?;
@@ -77,27 +78,26 @@ fn transfers(directories: &[&Path]) -> Result<()> {
     let address = IpAddr::from(LOOPBACK);
     let started = Instant::now();
     let serve = FtpServe { address, password: "secret".to_owned() };
-    let server = prepare(&order(Activity::FtpServe(serve)))?.ok_or("not a host activity")?;
+    let server = prepare(&order(Activity::FtpServe(serve)), &Callers::any())?.ok_or("not a host activity")?;
     println!("{:24} prepare {:>8}", "ftp server", Span::from(started.elapsed()).to_string());
     let target = server.endpoint().ok_or("it does not listen")?;
     fetches("transfer", target, directories)?;
 
-    let doorway = std::env::temp_dir().join(format!("btu-figures-{}", std::process::id()));
+    let private = tempfile::tempdir()?;
+    let doorway = private.path().join("doorway");
     let listener = UnixListener::bind(&doorway)?;
     let stop = AtomicBool::new(false);
-    let outcome = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(|| serve_doorway(listener, target, &stop));
         let relayed = || {
             let relay = FtpRelay { address, doorway: doorway.clone() };
-            let relay = prepare(&order(Activity::FtpRelay(relay)))?.ok_or("not a host activity")?;
+            let relay = prepare(&order(Activity::FtpRelay(relay)), &Callers::any())?.ok_or("not a host activity")?;
             fetches("transfer through relay", relay.endpoint().ok_or("it does not listen")?, directories)
         };
         let outcome = relayed();
         stop.store(true, Ordering::Relaxed);
         outcome
-    });
-    std::fs::remove_file(&doorway)?;
-    outcome
+    })
 }
 
 fn main() -> Result<()> {

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_suite::activity::{self, Performance, Work};
+use btu_suite::needs::on_disk;
 use btu_suite::record::{Host, Outcome, Report};
 use btu_units::Bytes;
 use rand_pcg::rand_core::Rng;
@@ -31,7 +32,7 @@ const SAMPLES: u64 = 8;
 
 /// What a file of `size` takes when it can only have whole aligned blocks.
 fn whole_blocks(size: Bytes) -> u64 {
-    size.count().clamp(1, u64::MAX - BLOCK).next_multiple_of(ALIGNMENT as u64)
+    on_disk(size).count()
 }
 
 /// The disk activity, ready to go.

@@ -52,6 +52,12 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
+    /// Nobody wants the file any more.
+    #[error("making a file in {} was stopped: who asked for it is gone", .directory.display())]
+    Stopped {
+        /// Where.
+        directory: PathBuf,
+    },
     /// The file kept ready for disk activities cannot be used.
     #[error("could not use disk source {}: {problem}; without one, each disk activity makes its own", .path.display())]
     Source {
@@ -87,14 +93,15 @@ pub enum LoadError {
         source: io::Error,
     },
     /// An FTP server refused, broke off or did not answer.
-    #[error("FTP server {server}: could not {operation}: {source}")]
+    #[error("FTP server {server}: could not {operation}: {reason}")]
     Ftp {
         /// The server's control port.
         server: SocketAddr,
         /// What was attempted.
         operation: String,
-        /// What came of it.
-        source: suppaftp::FtpError,
+        /// What came of it; of what the server said, the code alone, since it may be no FTP server at all and its words not
+        /// the caller's to read.
+        reason: String,
     },
     /// The data connection failed.
     #[error("FTP server {server}: reading `{file}` failed after {received}: {source}")]

@@ -1,8 +1,10 @@
 //! File transfer: a real FTP server and a real FTP client (RFC 959, RFC 2428), and a relay to a server elsewhere.
 
+mod data_port;
 mod doorway;
 mod fetch;
 mod gate;
+mod login;
 mod pump;
 mod relay;
 mod reply;

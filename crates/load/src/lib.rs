@@ -23,23 +23,25 @@ pub mod fuzz;
 mod scratch;
 
 use btu_suite::activity::{Activity, Order, Performance};
+use btu_suite::peers::Callers;
 
 pub use disk::DiskSource;
 pub use error::LoadError;
 pub use ftp::{FETCH_ROOM, serve_doorway};
 pub use scratch::{MARGIN, Scratch, scratch_check};
 
-/// Sets `order` up, or returns none when its activity is not a host activity.
+/// Sets `order` up, or returns none when its activity is not a host activity. A server asks `callers` before it says or
+/// hears anything.
 ///
 /// # Errors
 /// Names the operation and the object: a directory without space, a server that does not answer, and so on.
 /// Nothing is left behind then.
-pub fn prepare(order: &Order) -> Result<Option<Box<dyn Performance>>, LoadError> {
+pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Performance>>, LoadError> {
     Ok(match &order.activity {
         Activity::Cpu(cpu) => Some(Box::new(cpu::Crunch::new(order.seed, cpu.rounds))),
         Activity::Disk(disk) => Some(Box::new(disk::Copying::prepare(order.seed, disk)?)),
-        Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve)?)),
-        Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay)?)),
+        Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve, callers)?)),
+        Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay, callers)?)),
         Activity::FtpFetch(fetch) => Some(Box::new(ftp::Fetching::prepare(fetch)?)),
         _ => None,
     })
@@ -55,6 +57,6 @@ mod tests {
     #[test]
     fn network_activities_are_left_to_others() {
         let order = Order { seed: 1, deadline: Span::from_seconds(1), activity: Activity::Null };
-        assert!(prepare(&order).expect("nothing to fail").is_none());
+        assert!(prepare(&order, &Callers::any()).expect("nothing to fail").is_none());
     }
 }

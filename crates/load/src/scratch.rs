@@ -12,7 +12,7 @@ use nix::sys::statvfs::statvfs;
 use crate::LoadError;
 
 pub(crate) use buffer::{ALIGNMENT, Aligned};
-pub(crate) use file::{ScratchFile, forget};
+pub(crate) use file::{ScratchFile, forget, open_file};
 
 /// Kept free beyond what an activity needs: file systems take some for themselves, and a full one harms others.
 pub const MARGIN: Bytes = Bytes::new(16 << 20);

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use btu_load::{DiskSource, LoadError, prepare, scratch_check};
 use btu_suite::activity::{Activity, Disk, FtpFetch, FtpServe, Order, Performance, Work};
+use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
 
 /// Tells a copy of this program, started by a test, in which directory it plays its part.
@@ -33,7 +34,7 @@ fn disk(directory: &Path, file: u64, work: u64) -> Order {
 }
 
 fn ready(order: &Order) -> Box<dyn Performance> {
-    prepare(order).expect("there is room").expect("a host activity")
+    prepare(order, &Callers::any()).expect("there is room").expect("a host activity")
 }
 
 fn failure(performance: Box<dyn Performance>) -> String {
@@ -91,7 +92,7 @@ fn on_the_small_disk(directory: &Path) {
 }
 
 fn refused_before_anything_is_written(directory: &Path) {
-    let error = prepare(&disk(directory, SMALL / 2, 1)).err().expect("two of these do not fit");
+    let error = prepare(&disk(directory, SMALL / 2, 1), &Callers::any()).err().expect("two of these do not fit");
     assert!(matches!(error, LoadError::NoSpace { .. }), "{error}");
     let error = DiskSource::make(directory, Bytes::new(SMALL), 1).expect_err("it does not fit");
     assert!(matches!(error, LoadError::NoSpace { .. }), "{error}");

@@ -6,7 +6,6 @@ use btu_units::Time;
 use crate::account::Account;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
-use crate::input::Input;
 use crate::stage::{Changed, Stage};
 
 /// Named elements, each feeding the next at the time its frames were due.
@@ -55,11 +54,6 @@ impl Chain {
         made(change.rate.is_some(), changed.rate)
             && made(change.delay.is_some(), changed.delay)
             && made(change.loss.is_some(), changed.loss)
-    }
-
-    /// The first input of a black box in the chain.
-    pub fn input(&mut self) -> Option<&mut Input> {
-        self.stages_mut().find_map(|(_, stage)| if let Stage::Input(input) = stage { Some(&mut **input) } else { None })
     }
 
     fn stages(&self) -> impl Iterator<Item = &(String, Stage)> {

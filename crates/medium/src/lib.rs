@@ -1,4 +1,4 @@
-//! The network as small machines without input or output: elements, chains, and a network of ports.
+//! The network as small machines without input or output: elements, chains, and whole drawn networks.
 //!
 //! **Contract.** Nothing here reads a clock, sleeps, opens a socket or allocates per frame once it is warm. A driver
 //! hands in frames and the time, and takes out what became due: [`Element::accept`], then [`Element::poll`] until it
@@ -28,15 +28,12 @@ mod fddi;
 mod frame;
 mod framing;
 mod gilbert_elliott;
-mod input;
 mod jitter;
 mod limit;
 mod line;
 mod link;
 mod loss;
-mod network;
 mod outbox;
-mod pass;
 #[cfg(test)]
 mod properties;
 mod queue;
@@ -47,7 +44,6 @@ mod segment;
 mod shared;
 pub mod sim;
 mod stage;
-mod switch;
 mod token_ring;
 mod trace;
 
@@ -60,18 +56,15 @@ pub use corrupt::Corrupt;
 pub use delay::Delay;
 pub use duplicate::Duplicate;
 pub use element::{Element, Step};
-pub use fabric::Fabric;
+pub use fabric::{Event, Fabric, Port};
 pub use fddi::Fddi;
 pub use frame::{Address, Damage, Frame, Kind};
 pub use framing::occupied_bits;
-pub use input::Input;
 pub use jitter::Jitter;
 pub use limit::Limit;
 pub use line::Line;
 pub use link::{changing_line, line};
 pub use loss::{Loss, Scope};
-pub use network::{Attachment, Event, Network, Port, Wiring};
-pub use pass::Pass;
 pub use queue::{Queue, Transmitter};
 pub use reorder::Reorder;
 pub use segment::{Meter, Passage, Segment, Tap};

@@ -26,6 +26,18 @@ pub fn changing_line(direction: &Direction, name: &str, seed: u64) -> Chain {
     Draft { direction, name, seed, changes: true }.chain()
 }
 
+/// What a station does to what comes in, in two parts named `<name>/loss` and `<name>/delay`, which do nothing until they are
+/// changed ([`Chain::change`]).
+///
+/// Source: BTU (1995), section 4.1: DR drops incoming IP packets with a probability, DL delays them by a fixed time.
+/// Deviation: the delay is every frame's, so that address resolution cannot overtake packets; IP packets alone are lost.
+pub(crate) fn input(name: &str, seed: u64) -> Chain {
+    let coin = Coin::new(seed, &format!("{name}/loss"), Probability::NEVER);
+    let loss = Stage::Loss(Box::new(Loss::new(coin, Scope::IpOnly)));
+    let delay = Stage::Delay(Delay::new(Span::ZERO, Limit::frames(Limit::MOST_FRAMES)));
+    Chain::new(format!("{name}/loss"), loss).then(format!("{name}/delay"), delay)
+}
+
 /// A line in the making.
 struct Draft<'a> {
     direction: &'a Direction,

@@ -6,13 +6,12 @@ use btu_units::Time;
 use crate::account::Account;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
-use crate::{Corrupt, Delay, Duplicate, Input, Jitter, Line, Loss, Pass, Reorder, TraceLine, Transmitter};
+use crate::{Corrupt, Delay, Duplicate, Jitter, Line, Loss, Reorder, TraceLine, Transmitter};
 
 /// One of the elements, as a part of a chain. Rare ones that are large are boxed, so that a plain line stays small.
 #[derive(Debug)]
 #[allow(missing_docs)] // each variant is the element of its name
 pub enum Stage {
-    Pass(Pass),
     Line(Line),
     Transmitter(Box<Transmitter>),
     TraceLine(Box<TraceLine>),
@@ -22,14 +21,12 @@ pub enum Stage {
     Corrupt(Corrupt),
     Duplicate(Duplicate),
     Reorder(Box<Reorder>),
-    Input(Box<Input>),
 }
 
 /// The same method on whichever element it is.
 macro_rules! each {
     ($stage:expr, $element:ident => $call:expr) => {
         match $stage {
-            Stage::Pass($element) => $call,
             Stage::Line($element) => $call,
             Stage::Transmitter($element) => $call,
             Stage::TraceLine($element) => $call,
@@ -39,7 +36,6 @@ macro_rules! each {
             Stage::Corrupt($element) => $call,
             Stage::Duplicate($element) => $call,
             Stage::Reorder($element) => $call,
-            Stage::Input($element) => $call,
         }
     };
 }

@@ -18,6 +18,10 @@ pub struct Drawing {
     pub name: String,
     /// What it is, in a sentence; may be empty.
     pub about: String,
+    /// Nothing is emulated: the stations are on a bridge of this host's kernel, or at the two ends of one cable where they are
+    /// two, as fast as the host goes. There is one switched segment then, whose values mean nothing.
+    #[serde(default)]
+    pub bare: bool,
     /// Shared and switched media.
     pub segments: Vec<Segment>,
     /// Hosts.

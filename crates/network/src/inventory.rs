@@ -131,7 +131,7 @@ impl fmt::Display for AgentAddress {
 }
 
 /// Labels with dots between them (RFC 1123, section 2.1); `_` occurs in names of hosts that nobody else sees.
-fn is_host_name(text: &str) -> bool {
+pub(crate) fn is_host_name(text: &str) -> bool {
     let label = |label: &str| {
         let inner = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         (1..=63).contains(&label.len()) && !label.starts_with('-') && label.chars().all(inner)

@@ -6,6 +6,7 @@
 
 mod direction;
 mod drawing;
+mod host_name;
 mod inventory;
 mod library;
 mod link;
@@ -19,13 +20,14 @@ mod traffic;
 
 pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, Trace};
 pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
+pub use host_name::{HostName, HostNameError};
 pub use inventory::{AGENT_PORT, AgentAddress, Control, Host, HostAddressError, HostRole, Inventory, SshDestination};
 pub use library::{library, library_text, library_trace};
 pub use link::{Bridge, Change, End, Link, Way};
 pub use load::Offered;
 pub use quantity::Quantity;
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
-pub use read::{Files, Parameter, Place, Problem, ReadError, Reader, fuzz_read};
+pub use read::{Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, settings_of};
 pub use segment::{Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing};
 pub use station::{Attachment, Station};
 pub use traffic::{Arrivals, Flow, Sizes, Target};

@@ -6,9 +6,10 @@ pub fn library() -> &'static [(&'static str, &'static str)] {
     LIBRARY
 }
 
-/// The text of the library's network called `name`.
+/// The text of the library's network called `name`, or of the bare network `veth`, which is not listed with those that can be
+/// predicted and simulated.
 pub fn library_text(name: &str) -> Option<&'static str> {
-    LIBRARY.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    LIBRARY.iter().chain(BARE).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// The library's trace called `name`, in Mahimahi's form.
@@ -29,6 +30,7 @@ macro_rules! networks {
 }
 
 const LIBRARY: &[(&str, &str)] = networks![
+    "path",
     "laboratory-1995",
     "citi-1989-light",
     "citi-1989-heavy",
@@ -50,6 +52,8 @@ const LIBRARY: &[(&str, &str)] = networks![
     "data-centre",
     "campus",
 ];
+
+const BARE: &[(&str, &str)] = networks!["veth"];
 
 const TRACES: &[(&str, &str)] = &[
     ("lte-down.trace", include_str!("../library/lte-down.trace")),

@@ -39,7 +39,8 @@ pub use keys::{KeyRow, KeyState, keys_text};
 pub use machines::machines_text;
 pub use markdown::markdown;
 pub use model::{
-    MostFound, SweepTable, alike_segments, figures, model_text, most_text, sweep_csv, sweep_picture, sweep_text,
+    Answered, Beyond, MostFound, SweepTable, alike_segments, figures, model_text, most_text, sweep_csv, sweep_picture,
+    sweep_text,
 };
 pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,

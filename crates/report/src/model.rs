@@ -12,7 +12,7 @@ mod sweep;
 use btu_model::predict::{Doubt, Prediction};
 
 pub use picture::sweep_picture;
-pub use search::{MostFound, most_text};
+pub use search::{Answered, Beyond, MostFound, most_text};
 pub use submodels::alike_segments;
 pub use sweep::{SweepTable, sweep_csv, sweep_text};
 

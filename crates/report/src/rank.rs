@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use btu_stats::Estimate;
 use btu_suite::history::btu95::{Corrected, Machine};
 use btu_suite::rank::{List, MachineKey, Place, Price, Ranking};
+use btu_suite::verdict::Title;
 use btu_units::Bytes;
 use serde::Serialize;
 
@@ -58,14 +59,19 @@ pub fn rank_text(rank: &RankPage, options: &TextOptions) -> String {
 }
 
 fn one_list(rank: &RankPage, list: &List, options: &TextOptions) -> Vec<String> {
-    let head = ["rank", "machine", "BTU, Mb/s", "95 %", "runs", "cpu, rounds/s", "price", "Mb/s per 1000"];
+    let is_whole = list.title == Title::BtuRating;
+    let btu = if is_whole { "BTU, Mb/s" } else { "part of a BTU, Mb/s" };
+    let head = ["rank", "machine", btu, "95 %", "runs", "cpu, rounds/s", "price", "Mb/s per 1000"];
     let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 2);
     for place in &list.places {
         sheet.row(place_cells(place, rank.machines.get(&place.machine)));
     }
-    rank.machines_of_1995.iter().for_each(|machine| sheet.row(old_cells(machine)));
+    if is_whole {
+        rank.machines_of_1995.iter().for_each(|machine| sheet.row(old_cells(machine)));
+    }
     let first_look = if list.profile == "quick" { ", a first look only" } else { "" };
-    let title = format!("{} profile{first_look}, network {}", list.profile, list.network);
+    let part = if is_whole { "" } else { ", a part of the suite" };
+    let title = format!("{} profile{first_look}{part}, network {}", list.profile, list.network);
     let plan = format!("plan {}", list.plan_hash);
     let note = list.particulars.iter().cloned().chain([plan]).collect::<Vec<_>>().join(", ");
     section(&title, &note, sheet.lines(), options)
@@ -117,7 +123,7 @@ fn configurations(rank: &RankPage, options: &TextOptions) -> Vec<String> {
             "virtual Ethernet".to_owned(),
         ]);
     }
-    for machine in &rank.machines_of_1995 {
+    for machine in rank.machines_of_1995.iter().filter(|_| whole(rank).is_some()) {
         let about = &machine.configuration;
         let interface = about.network.trim_end_matches(" 10 Mb/s");
         let words = [machine.machine.name(), about.processor, NOTHING, about.system, interface];
@@ -149,10 +155,20 @@ fn notes(rank: &RankPage, options: &TextOptions) -> Vec<String> {
     wrap(&text, options.columns(), 0).iter().map(|line| paint.quiet(line)).collect()
 }
 
+/// The first list of the whole suite.
+fn whole(rank: &RankPage) -> Option<&List> {
+    rank.ranking.lists.iter().find(|list| list.title == Title::BtuRating)
+}
+
 /// How far it is from a SPARC 10, with what the figures of 1995 are.
 fn looking_back(rank: &RankPage) -> Option<String> {
     let sparc = rank.machines_of_1995.iter().find(|machine| machine.machine == Machine::Sparc10)?;
-    let fastest = rank.ranking.lists.first()?.places.first()?;
+    let Some(list) = whole(rank) else {
+        return Some(
+            "1995: those machines stand beside runs of the whole suite only, and there is none here.".to_owned(),
+        );
+    };
+    let fastest = list.places.first()?;
     Some(format!(
         "1995: corrected ratings (geometric means throughout, from the raw rows; the SPARC 10 was published as {:.2} and is \
          {:.2}), between machines on 10 Mb/s Ethernet, never repeated: they have no rank. The first machine above gives {} \

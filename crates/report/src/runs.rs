@@ -1,5 +1,6 @@
 //! The list of runs.
 
+use btu_suite::verdict::Title;
 use btu_units::Span;
 
 use crate::head::TextOptions;
@@ -26,8 +27,10 @@ pub struct RunLine {
     pub valid_cells: u64,
     /// Cells that are stored.
     pub cells: u64,
-    /// The BTU rating, where it is known.
+    /// The BTU rating or what there is of one, where it is known.
     pub rating_bits_per_second: Option<f64>,
+    /// What that may be called.
+    pub title: Title,
     /// How long it took, where it is known.
     pub duration: Option<Span>,
 }
@@ -76,10 +79,13 @@ fn cells(run: &RunLine, label: Option<usize>) -> Vec<String> {
     };
     let words = [&run.id, &run.started, &run.state, &run.profile, &run.network].map(Clone::clone);
     let label = label.map(|room| cut(run.label.as_deref().unwrap_or_default(), room));
-    let numbers = [
-        run.rating_bits_per_second.map_or_else(|| NOTHING.to_owned(), |rate| three_digits(rate / 1e6)),
-        counted,
-        run.duration.map_or_else(|| NOTHING.to_owned(), duration),
-    ];
+    let numbers = [rating(run), counted, run.duration.map_or_else(|| NOTHING.to_owned(), duration)];
     words.into_iter().chain(label).chain(numbers).collect()
+}
+
+/// `1234`, or `part: 1234` where that is no BTU rating.
+fn rating(run: &RunLine) -> String {
+    let Some(rate) = run.rating_bits_per_second else { return NOTHING.to_owned() };
+    let part = if run.title == Title::BtuRating { "" } else { "part: " };
+    format!("{part}{}", three_digits(rate / 1e6))
 }

@@ -5,6 +5,8 @@ mod tables;
 
 use btu_medium::sim::Outcome;
 
+pub(crate) use doubts::doubts;
+
 use crate::head::TextOptions;
 use crate::number::{count, duration};
 use crate::paint::Paint;
@@ -15,7 +17,7 @@ pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> Str
     let page = Page { outcome, options: *options, paint: Paint(options.colour) };
     let mut sections = vec![
         head(&page),
-        doubts::lines(&page),
+        doubts(&outcome.doubts, options),
         tables::flows(&page),
         tables::delays(&page),
         tables::exchanges(&page),

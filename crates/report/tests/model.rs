@@ -1,8 +1,10 @@
 //! What the terminal shows of a prediction, word for word.
 
+use btu_model::Warning;
 use btu_model::predict::{Found, Question, Range, Transfer, predict_with, sweep_with};
 use btu_network::{Drawing, library, library_text};
-use btu_report::{MostFound, SweepTable, TextOptions, model_text, most_text, sweep_csv, sweep_text};
+use btu_report::{Answered, Beyond, MostFound, SweepTable, TextOptions, model_text, most_text, sweep_csv, sweep_text};
+use btu_stats::{Estimate, Interval};
 use btu_units::Bytes;
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
@@ -79,18 +81,60 @@ fn questions_asked_backwards_are_answered_in_a_sentence() {
     let most = |found, unit: &str| MostFound {
         key: "stations.host.count".to_owned(),
         unit: unit.to_owned(),
-        figure: "mean delay".to_owned(),
+        figure: MostFound::MEAN_DELAY.to_owned(),
         bound_seconds: 5e-3,
         tried: [1.0, 4096.0],
-        found,
+        found: Some(found),
         figure_seconds: Some(4.9e-3),
+        answered: Answered::Formula { beyond: None, doubts: Vec::new() },
     };
     assert_eq!(
-        most_text(&most(Found::UpTo(73.0), "")),
-        "The mean delay stays within 5.0000 ms up to stations.host.count = 73 (there it is 4.9000 ms).\n"
+        most_text(&most(Found::UpTo(73.0), ""), &WIDE),
+        "The mean delay stays within 5 ms up to stations.host.count = 73 (there it is 4.9 ms).\n"
     );
-    assert!(most_text(&most(Found::Never, "Mb/s")).contains("even with stations.host.count = 1 Mb/s"));
+    assert!(most_text(&most(Found::Never, "Mb/s"), &WIDE).contains("even with stations.host.count = 1 Mb/s"));
     assert!(
-        most_text(&most(Found::Always, "")).starts_with("No limit was found: even with stations.host.count = 4096")
+        most_text(&most(Found::Always, ""), &WIDE)
+            .starts_with("No limit was found: even with stations.host.count = 4096")
     );
+}
+
+/// What a formula says outside its range is no answer; what a simulation says has an interval.
+#[test]
+fn an_answer_says_how_far_to_believe_it() {
+    let formula = |found, beyond| MostFound {
+        key: "traffic.everyone.load".to_owned(),
+        unit: "%".to_owned(),
+        figure: MostFound::MEAN_DELAY.to_owned(),
+        bound_seconds: 5e-3,
+        tried: [1.0, 100.0],
+        found,
+        figure_seconds: Some(1.234_567e-3),
+        answered: Answered::Formula { beyond: Some(beyond), doubts: Vec::new() },
+    };
+    let optimistic = |found| Beyond { warning: Warning::Optimistic, found };
+    let simulated = MostFound {
+        found: Some(Found::UpTo(62.267)),
+        answered: Answered::Sim {
+            confidence: 0.95,
+            interval: Some([61.8, 62.6]),
+            figure_estimate: Some(Estimate {
+                value: 4.97e-3,
+                interval: Some(Interval { low: 4.87e-3, high: 5.07e-3 }),
+            }),
+            replications: 5,
+            seed: 1,
+            doubts: Vec::new(),
+        },
+        figure_seconds: Some(4.97e-3),
+        ..formula(None, optimistic(Found::Always))
+    };
+    let answers = [
+        formula(Some(Found::UpTo(51.267)), optimistic(Found::UpTo(85.129_3))),
+        formula(Some(Found::UpTo(51.267)), optimistic(Found::Always)),
+        formula(None, optimistic(Found::UpTo(85.129_3))),
+        formula(Some(Found::UpTo(51.267)), Beyond { warning: Warning::OutOfRange, found: Found::Always }),
+        simulated,
+    ];
+    insta::assert_snapshot!(answers.map(|answer| most_text(&answer, &WIDE)).join("\n"));
 }

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 use btu_report::html::{Block, Cell, Page, html};
 use btu_report::{RuleFacts, RunMark, csv, markdown, page_workbook, run_marks, svg};
 use btu_suite::cell::{Load, Row};
+use btu_suite::history::{Study, btu95::corrected};
+use btu_suite::verdict::Obstacle;
 use btu_units::Bytes;
 use proptest::prelude::*;
 
@@ -130,43 +132,40 @@ fn values_stand_where_the_verdict_has_them() {
 }
 
 fn marks(run: &SampleRun) -> Vec<RunMark> {
-    run_marks(&RuleFacts {
-        verdict: &run.verdict(),
-        plan: &run.context.plan,
-        plan_is_known: run.origin.plan_is_known,
-        complete: run.origin.complete,
-        changed: !run.changes.is_empty(),
-    })
+    run_marks(&RuleFacts { verdict: &run.verdict(), plan: &run.context.plan, changed: !run.changes.is_empty() })
 }
 
 #[test]
 fn marks_follow_from_what_was_measured() {
     let mut run = SampleRun::new();
     let whole = marks(&run);
-    assert!(whole.contains(&RunMark::Quick) && !whole.contains(&RunMark::Partial), "{whole:?}");
+    assert!(whole.contains(&RunMark::Quick) && !whole.contains(&RunMark::Denied(Obstacle::Partial)), "{whole:?}");
     run.context.plan.profile.name = "full".to_owned();
     run.context.plan.profile.wanted_half_width = 10.0;
     assert_eq!(marks(&run), [], "a whole run of the full profile, as exact as it wants");
     run.changes.push("kernel.clock_source was `tsc`".to_owned());
     assert_eq!(marks(&run), [RunMark::Changed]);
     run.changes.clear();
-    run.origin.complete = false;
-    assert_eq!(marks(&run), [RunMark::Incomplete]);
-    run.origin.complete = true;
+    run.context.complete = false;
+    assert_eq!(marks(&run), [RunMark::Denied(Obstacle::Incomplete)]);
+    run.context.complete = true;
+    run.context.resumed_elsewhere = true;
+    assert_eq!(marks(&run), [RunMark::Denied(Obstacle::ResumedElsewhere)]);
+    run.context.resumed_elsewhere = false;
     run.context.plan.window = Some(Bytes::new(4096));
     assert_eq!(marks(&run), [RunMark::Fixed]);
     run.context.plan.window = None;
     run.context.plan.messages.pop();
-    assert_eq!(marks(&run), [RunMark::Partial]);
-    run.origin.plan_is_known = false;
-    assert_eq!(marks(&run), [RunMark::UnknownPlan]);
+    assert_eq!(marks(&run), [RunMark::Denied(Obstacle::Partial)]);
+    run.context.plan_is_known = false;
+    assert_eq!(marks(&run), [RunMark::Denied(Obstacle::UnknownPlan)]);
 }
 
 #[test]
 fn without_loaded_cells_nothing_may_be_called_a_rating() {
     let mut run = SampleRun::new();
     run.cells.retain(|cell| matches!(cell.row, Row::Network { load: Load::Idle, .. }));
-    assert!(marks(&run).contains(&RunMark::NoRating));
+    assert!(marks(&run).contains(&RunMark::Denied(Obstacle::NoRating)));
     let page = run.page();
     assert_eq!(page.headline, "No BTU rating");
     assert!(page.footer[0].contains("may not be published"), "{}", page.footer[0]);
@@ -178,6 +177,24 @@ fn a_part_of_the_suite_is_not_called_a_rating() {
     let mut run = SampleRun::new();
     run.context.plan.messages.pop();
     assert!(run.page().headline.starts_with("Part of a BTU rating: "), "{}", run.page().headline);
+}
+
+/// One table for `btu report`, `btu rank` and `btu history`, and only for who asks.
+#[test]
+fn the_machines_of_1995_stand_by_their_corrected_ratings_and_on_demand() {
+    let run = SampleRun::new();
+    let page = run.page_beside(&[Study::Btu95]);
+    let listed = csv(&page);
+    for machine in corrected() {
+        let start = format!("\"Ratings, Mb/s\",\"{}, 1995\",Mb/s,", machine.machine);
+        let line = listed.lines().find_map(|line| line.strip_prefix(start.as_str()));
+        let value: f64 =
+            line.unwrap_or_else(|| panic!("no {start} in {listed}")).split(',').next().unwrap().parse().unwrap();
+        assert!((value * 1e6 / machine.bits_per_second - 1.0).abs() < 1e-12, "{}: {value}", machine.machine);
+    }
+    for text in [csv(&run.page_beside(&[])), markdown(&run.page_beside(&[])), html(&run.page_beside(&[]))] {
+        assert!(!text.contains(", 1995") && !text.contains("Where it stands"));
+    }
 }
 
 #[test]

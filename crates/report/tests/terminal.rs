@@ -3,9 +3,9 @@
 mod sample;
 
 use btu_report::{RunLine, TextOptions, rate_text, runs_text};
-use btu_suite::cell::{Load, Row};
+use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
-use btu_suite::verdict::{Context, judge};
+use btu_suite::verdict::{Context, Title, judge};
 use btu_units::{Bytes, Span};
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
@@ -91,13 +91,33 @@ fn line(id: &str, label: Option<&str>, rating: Option<f64>) -> RunLine {
         valid_cells: 374,
         cells: if rating.is_some() { 374 } else { 375 },
         rating_bits_per_second: rating,
+        title: Title::BtuRating,
         duration: rating.map(|_| Span::from_seconds(128)),
     }
 }
 
+/// Two components of six: the run rules allow no other name, in no line.
+#[test]
+fn a_part_of_the_suite() {
+    let base = sample::context();
+    let components = vec![Component::Send, Component::Recv];
+    let context = Context { plan: Plan { components, loads: vec![Load::Idle, Load::Cpu], ..base.plan }, ..base };
+    let text = |context: &Context| rate_text(&judge(&sample::records(context), context), &sample::head(), &WIDE);
+    let two = text(&context);
+    assert!(two.starts_with("Part of a BTU rating  "), "{two}");
+    assert!(two.lines().take(2).any(|line| line.contains("quick profile, partial")), "{two}");
+    assert!(two.contains("\nboth ") && !two.contains("all six") && !two.contains("\nBTU rating"), "{two}");
+    let plan = Plan { components: vec![Component::Send], messages: vec![Bytes::new(4096)], ..context.plan };
+    let one = text(&Context { plan, ..context });
+    assert!(one.contains("geometric mean of 1 row, 3 repetitions") && one.contains("\nmean "), "{one}");
+    let resumed = text(&Context { resumed_elsewhere: true, ..sample::context() });
+    assert!(resumed.starts_with("Part of a BTU rating  ") && resumed.contains(", resumed elsewhere"), "{resumed}");
+}
+
 #[test]
 fn the_list_of_runs() {
-    let runs = [line("r12", None, Some(1.234e9)), line("r11", Some("before the new kernel"), None)];
+    let part = RunLine { title: Title::Part, ..line("r10", None, Some(9.5e9)) };
+    let runs = [line("r12", None, Some(1.234e9)), line("r11", Some("before the new kernel"), None), part];
     insta::assert_snapshot!(runs_text(&runs, &WIDE));
     assert!(runs_text(&runs, &NARROW).contains("before …"), "labels are cut where there is no room");
     assert!(runs_text(&runs, &TextOptions { width: 120, ..WIDE }).contains("before the new kernel"));

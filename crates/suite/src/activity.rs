@@ -20,7 +20,7 @@ use crate::record::Report;
 pub struct Order {
     /// Seeds payload and randomised choices.
     pub seed: u64,
-    /// The worker is killed when it has not finished this long after `go`.
+    /// The worker is killed when it has not finished this long after it began to be prepared.
     #[serde(rename = "deadline_ns")]
     pub deadline: Span,
     /// The activity itself.

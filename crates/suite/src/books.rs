@@ -142,14 +142,25 @@ fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<Flow, 
         return Err(format!("only {} of {} datagrams arrived", received.datagrams, sent.datagrams));
     }
     let lost = sent.datagrams - received.datagrams;
-    // The first datagram only starts the clock, so its payload is not counted over the span.
-    let counted = received.bytes.bits() * (received.datagrams - 1) as f64 / received.datagrams as f64;
     Ok(Flow {
         bytes: received.bytes,
         duration: received.span,
-        goodput_bits_per_second: counted / received.span.seconds(),
+        goodput_bits_per_second: datagram_goodput(sent, received),
         loss: lost as f64 / sent.datagrams as f64,
     })
+}
+
+/// What arrived, over the longer of two times: between the first and the last arrival, and that in which it was sent.
+///
+/// The first datagram only starts the receiver's clock, so its payload is not counted over the receiver's time. Where that
+/// time is the shorter one, the first datagram was delayed more than the last (a receiver that had to wait for a processor,
+/// say): the stream came late, not faster than it was sent. So goodput is never above the rate that was really sent.
+fn datagram_goodput(sent: &DatagramsSent, received: &DatagramsReceived) -> f64 {
+    let arrived = received.bytes.bits();
+    let after_the_first = arrived * (received.datagrams - 1) as f64 / received.datagrams as f64;
+    let by_receiver = after_the_first / received.span.seconds();
+    // Older records do not say how long it was sent.
+    if sent.span == Span::ZERO { by_receiver } else { by_receiver.min(arrived / sent.span.seconds()) }
 }
 
 fn exchange(asking: &Report, answers_sent: u64, requested: &Requested) -> Result<Flow, String> {
@@ -193,10 +204,10 @@ fn host_result(script: &Script, reports: &[PlacedReport]) -> Option<HostResult> 
         let steps = script.steps.iter().zip(reports).filter(move |(step, _)| step.role == role);
         steps.filter_map(|(step, placed)| Some((step, placed.result.as_ref().ok()?)))
     };
-    let (_, host) = done(Role::Host).next()?;
+    let (at, host) = done(Role::Host).next()?;
     let Outcome::Host(account) = &host.outcome else { return None };
-    // Only the test station's own network activities share its clock.
-    let network = done(Role::Network).filter(|(step, _)| !step.station.is_black_box());
+    // Only network activities on the same host share its clock.
+    let network = done(Role::Network).filter(|(step, _)| step.host == at.host);
     let overlap = network.map(|(_, report)| overlap(host, report)).fold(0.0, f64::max);
     Some(HostResult { work: account.work, duration: host.duration(), overlap })
 }
@@ -215,7 +226,7 @@ mod tests {
 
     use super::*;
     use crate::cell::Load;
-    use crate::network::{Network, Station};
+    use crate::network::{HostRole, Network};
     use crate::plan::{Plan, Profile};
     use crate::record::{CpuTime, Host, TcpInfo};
     use crate::script::{Amount, FtpSource, Setting, script};
@@ -247,13 +258,13 @@ mod tests {
         Report { started: at(start), finished: at(finish), cpu: CpuTime::default(), outcome }
     }
 
-    fn placed(station: Station, activity: &str, report: Report) -> PlacedReport {
-        PlacedReport { station, activity: activity.to_owned(), result: Ok(report) }
+    fn placed(role: HostRole, activity: &str, report: Report) -> PlacedReport {
+        PlacedReport { station: role.into(), activity: activity.to_owned(), result: Ok(report) }
     }
 
     fn sent(bytes: u64) -> PlacedReport {
         let outcome = Outcome::Sent(Sent { bytes: Bytes::new(bytes), messages: 800, tcp: TcpInfo::default() });
-        placed(Station::Test, "tcp-send", report(0, 100, outcome))
+        placed(HostRole::Test, "tcp-send", report(0, 100, outcome))
     }
 
     fn received(bytes: u64, samples_wrong: u64) -> PlacedReport {
@@ -267,7 +278,7 @@ mod tests {
             progress: Vec::new(),
             tcp: TcpInfo::default(),
         });
-        placed(Station::Active, "tcp-receive", report(0, 100, outcome))
+        placed(HostRole::Active, "tcp-receive", report(0, 100, outcome))
     }
 
     fn strike(reports: &[PlacedReport]) -> Balance {
@@ -300,10 +311,55 @@ mod tests {
         assert!(strike(&[received(VOLUME, 1), sent(VOLUME)]).faults[0].contains("1 of 10 payload samples"));
     }
 
+    fn stream(sent_ms: u64, received_ms: u64, arrived: u64) -> (DatagramsSent, DatagramsReceived) {
+        let bytes = |datagrams: u64| Bytes::new(1000 * datagrams);
+        let sent = DatagramsSent {
+            datagrams: 1000,
+            bytes: bytes(1000),
+            refused: 0,
+            offered: btu_units::BitRate::from_megabits_per_second(8),
+            span: Span::from_milliseconds(sent_ms),
+            lateness: btu_stats::Histogram::new(),
+        };
+        let received = DatagramsReceived {
+            datagrams: arrived,
+            bytes: bytes(arrived),
+            duplicates: 0,
+            reordered: 0,
+            wrong: 0,
+            buffer_drops: 0,
+            span: Span::from_milliseconds(received_ms),
+            farewell: true,
+            progress: Vec::new(),
+        };
+        (sent, received)
+    }
+
+    fn goodput_of(sent_ms: u64, received_ms: u64, arrived: u64) -> f64 {
+        let (sent, received) = stream(sent_ms, received_ms, arrived);
+        udp_flow(&sent, &received).unwrap().goodput_bits_per_second
+    }
+
+    #[test]
+    fn a_stream_is_not_delivered_faster_than_it_was_sent() {
+        // In step: 999 gaps between the arrivals, 1000 in the schedule.
+        assert!((goodput_of(1000, 999, 1000) - 8e6).abs() < 1.0);
+        // The first was 100 ms late, the last was not.
+        assert!((goodput_of(1000, 899, 1000) - 8e6).abs() < 1.0);
+        // The last waited 100 ms in a queue.
+        assert!((goodput_of(1000, 1099, 1000) - 999.0 * 8000.0 / 1.099).abs() < 1.0);
+        // The sender needed longer than its schedule.
+        assert!((goodput_of(1250, 999, 1000) - 6.4e6).abs() < 1.0);
+        // Half is lost, the last half: the receiver's time says nothing of that.
+        assert!((goodput_of(1000, 499, 500) - 4e6).abs() < 1.0);
+        // A record without the sender's time.
+        assert!((goodput_of(0, 500, 501) - 8e6).abs() < 1.0);
+    }
+
     #[test]
     fn a_killed_worker_voids_the_cell_and_is_named() {
         let killed = PlacedReport {
-            station: Station::Active,
+            station: HostRole::Active.into(),
             activity: "tcp-receive".to_owned(),
             result: Err(Failure::Deadline { deadline_ns: 2_000_000_000 }),
         };
@@ -330,7 +386,7 @@ mod tests {
     #[test]
     fn the_host_activity_knows_how_long_it_had_company() {
         let host = Outcome::Host(Host { work: 10, method: String::new() });
-        let reports = [received(VOLUME, 0), sent(VOLUME), placed(Station::Test, "cpu", report(50, 250, host))];
+        let reports = [received(VOLUME, 0), sent(VOLUME), placed(HostRole::Test, "cpu", report(50, 250, host))];
         let balance = balance(Some(&row(Load::Cpu)), &script_of(Load::Cpu), &reports, &WireAccount::default());
         let host = balance.host.unwrap();
         assert_eq!(host.duration, Span::from_milliseconds(200));

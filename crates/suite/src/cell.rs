@@ -5,7 +5,7 @@ use std::fmt;
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::network::{Impairment, Station};
+use crate::network::{HostRole, Impairment};
 
 /// The five message sizes of section 4.2 in bytes: database, 1 KB buffers, audio, disk block, bulk.
 pub const MESSAGE_SIZES: [Bytes; 5] =
@@ -72,8 +72,8 @@ impl Component {
     }
 
     /// The bulk connections: (sender, receiver).
-    pub const fn flows(self) -> &'static [(Station, Station)] {
-        use Station::{Active, Passive, Test};
+    pub const fn flows(self) -> &'static [(HostRole, HostRole)] {
+        use HostRole::{Active, Passive, Test};
         match self {
             Self::Send | Self::SendDelayed | Self::InteractiveTcp | Self::InteractiveUdp => &[(Test, Active)],
             Self::Recv | Self::Udp => &[(Active, Test)],

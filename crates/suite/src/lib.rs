@@ -3,12 +3,15 @@
 
 pub mod activity;
 pub mod books;
+pub mod bounds;
 pub mod cell;
 pub mod compare;
 pub mod doctor;
 pub mod hint;
 pub mod history;
+pub mod needs;
 pub mod network;
+pub mod peers;
 pub mod pipe;
 pub mod plan;
 pub mod rank;

@@ -1,24 +1,28 @@
 //! The network a run is made on: stations, the path between them, and what the black boxes do to incoming packets.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use btu_units::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
+mod drawn;
 mod machines;
 
-/// A host in a role; an inventory says which host has which.
-pub use btu_network::HostRole as Station;
+pub use btu_network::{HostName, HostRole};
+pub use drawn::{Drawn, Stations, Topology};
 pub use machines::{Machine, Machines, Reached};
 
 /// The network between the stations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Network {
-    /// Virtual Ethernet through a kernel bridge, offloads on: as fast as this host goes.
+    /// The library's `veth`: a bridge of this host's kernel, offloads on, as fast as this host goes.
     Veth,
-    /// A full-duplex point-to-point link between the test station and both black boxes, emulated frame by frame.
+    /// The library's `path`: a full-duplex line between the test station and both black boxes.
     Path(Path),
+    /// Stations of a network file.
+    Drawing(Drawn),
     /// Real hosts, and whatever lies between them.
     Machines(Machines),
 }
@@ -48,6 +52,7 @@ impl fmt::Display for Network {
         let path = match self {
             Self::Veth => return f.write_str("veth"),
             Self::Machines(machines) => return machines.fmt(f),
+            Self::Drawing(drawn) => return drawn.fmt(f),
             Self::Path(path) => path,
         };
         write!(f, "{}", path.rate)?;
@@ -59,6 +64,9 @@ impl fmt::Display for Network {
         shares.try_for_each(|(what, share)| write!(f, ", {what} {} %", share * 100.0))
     }
 }
+
+/// What happens to the packets that come in to each host. Hosts that are not named are left alone.
+pub type Impairments = BTreeMap<HostName, Impairment>;
 
 /// What a black box does to every incoming IP packet (the paper's DL and DR).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

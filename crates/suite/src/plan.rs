@@ -4,6 +4,8 @@
 //! Cells come in blocks; a block holds every row once, in an order drawn from the plan's seed, so that baselines and
 //! loaded runs of a row are spread alike over the time of the run (randomised blocks).
 
+use btu_medium::Limit;
+use btu_network::{Direction, Discipline, FairCodel, Rate, Red};
 use btu_units::{BitRate, Bytes, Span};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -47,6 +49,9 @@ pub struct Plan {
     /// Offered load of the UDP row.
     #[serde(rename = "udp_offered_bits_per_second")]
     pub udp_offered: BitRate,
+    /// How long the stream of the UDP row lasts; in plans that are older than this field, the profile's time.
+    #[serde(rename = "udp_stream_ns", default, skip_serializing_if = "Option::is_none")]
+    pub udp_stream: Option<Span>,
     /// An external FTP server for the file transfer, as the user gave it.
     pub ftp_server: Option<String>,
 }
@@ -107,6 +112,23 @@ impl Profile {
         }
     }
 
+    /// A stream is never shorter: what sender and receiver wait for a processor, or a socket's buffer, weighs little in it.
+    const SHORTEST_STREAM: Span = Span::from_milliseconds(500);
+
+    /// A stream is never longer: more would be no look at a network but at its queue.
+    const LONGEST_STREAM: Span = Span::from_seconds(20);
+
+    /// How long the UDP row's stream lasts where the queue on its way takes so long to drain.
+    ///
+    /// What is offered too much first fills the queue, where it is neither delivered nor lost. So the receiver's time may be
+    /// longer than the sender's by what the queue takes to drain, and goodput and loss miss each other by this share of the
+    /// stream's time at most. The stream outlasts the queue so often that this is no more than the half width which the
+    /// profile wants: 10 times in `quick`, 20 in `standard`, 40 in `full`.
+    pub fn stream_over(&self, drain: Span) -> Span {
+        let outlasting = Span::from_seconds_f64(drain.seconds() / self.wanted_half_width);
+        outlasting.clamp(Self::SHORTEST_STREAM, Self::LONGEST_STREAM).max(self.target)
+    }
+
     /// The profile of that name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -131,6 +153,11 @@ impl Plan {
     /// The whole suite on `network`: six components, five sizes, three loads, and the further rows.
     pub fn whole(seed: u64, profile: Profile, network: Network) -> Self {
         let udp_offered = default_udp_load(&network);
+        let drain = match &network {
+            Network::Path(path) => drain_time(&Direction::new(path.rate, path.delay)),
+            Network::Veth | Network::Drawing(_) | Network::Machines(_) => Span::ZERO,
+        };
+        let udp_stream = Some(profile.stream_over(drain));
         Self {
             version: Self::VERSION,
             seed,
@@ -143,8 +170,21 @@ impl Plan {
             loads: Load::ALL.to_vec(),
             disk_file: Bytes::new(64 << 20),
             udp_offered,
+            udp_stream,
             ftp_server: None,
         }
+    }
+
+    /// Whether everything that makes the rating is in the plan: six components, five sizes, all loads.
+    pub fn is_whole(&self) -> bool {
+        Component::RATED.iter().all(|component| self.components.contains(component))
+            && MESSAGE_SIZES.iter().all(|size| self.messages.contains(size))
+            && Load::ALL.iter().all(|load| self.loads.contains(load))
+    }
+
+    /// How long the UDP row's stream lasts: never less than the profile's time.
+    pub fn stream_time(&self) -> Span {
+        self.udp_stream.unwrap_or(Span::ZERO).max(self.profile.target)
     }
 
     /// Message sizes of a component: the five for the rated, one for each of the further.
@@ -204,10 +244,10 @@ pub(crate) fn name_of(plan: &impl Serialize) -> String {
 }
 
 /// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit. What lies between real hosts
-/// is not known before it is measured; whoever has measured it replaces this.
+/// and what a network file carries is not known before it is measured or predicted; whoever knows replaces this.
 fn default_udp_load(network: &Network) -> BitRate {
     match network {
-        Network::Veth | Network::Machines(_) => BitRate::from_megabits_per_second(500),
+        Network::Veth | Network::Drawing(_) | Network::Machines(_) => BitRate::from_megabits_per_second(500),
         Network::Path(path) => {
             // A frame carries the payload and 42 bytes of headers; 24 more count on the line.
             let payload = UDP_MESSAGE.count();
@@ -216,9 +256,30 @@ fn default_udp_load(network: &Network) -> BitRate {
     }
 }
 
+/// What a full queue before a line takes to drain; of one with controlled delay, how long it takes to control it.
+pub fn drain_time(line: &Direction) -> Span {
+    /// The header of a frame, and its preamble, check sequence and gap, which a queue does not count.
+    const HEADER: u64 = 14;
+    const BESIDE: u64 = 24;
+    let limit = match line.queue {
+        Discipline::TailDrop { limit } | Discipline::Red(Red { limit, .. }) => limit,
+        Discipline::Codel(codel) | Discipline::FqCodel(FairCodel { codel, .. }) => return codel.interval,
+    };
+    let rate = match &line.rate {
+        Rate::Fixed(rate) => *rate,
+        Rate::Trace(trace) => trace.mean_rate(),
+    };
+    let queue = Limit::of(limit, rate);
+    let full = line.mtu.count() + HEADER;
+    let bytes = queue.bytes.count().min(queue.frames as u64 * full);
+    let bits = (bytes + bytes.div_ceil(full) * BESIDE) * 8;
+    Span::from_seconds_f64(bits as f64 / rate.bits_per_second().max(1) as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Path;
 
     fn plan() -> Plan {
         Plan::whole(7, Profile::quick(), Network::Veth)
@@ -256,6 +317,30 @@ mod tests {
         assert_eq!(plan().hash(), other_seed.hash());
         let other_volume = Plan { volume: Some(Bytes::new(4_000_000)), ..plan() };
         assert_ne!(plan().hash(), other_volume.hash());
+    }
+
+    #[test]
+    fn the_stream_outlasts_the_queue_that_it_fills() {
+        let rate = BitRate::from_megabits_per_second(10);
+        let path = Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 };
+        // 100 frames of 1514 bytes and 24 more on the line, at 10 Mb/s.
+        let drain = drain_time(&Direction::new(rate, Span::ZERO));
+        assert_eq!(drain, Span::from_microseconds(123_040));
+        for profile in [Profile::quick(), Profile::standard(), Profile::full()] {
+            let stream = |network| Plan::whole(1, profile.clone(), network).stream_time();
+            assert!(stream(Network::Veth) >= profile.target.max(Profile::SHORTEST_STREAM));
+            let factor = stream(Network::Path(path.clone())).seconds() / drain.seconds();
+            assert!(factor >= 0.999 / profile.wanted_half_width, "{}: {factor} times", profile.name);
+        }
+    }
+
+    /// Plans that were stored before the stream had a time of its own go on as they began.
+    #[test]
+    fn a_plan_without_the_stream_s_time_can_be_read() {
+        let old = Plan { udp_stream: None, ..plan() };
+        let text = serde_json::to_string(&old).unwrap();
+        assert!(!text.contains("udp_stream"), "{text}");
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), old);
     }
 
     #[test]

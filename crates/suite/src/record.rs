@@ -5,7 +5,7 @@ use btu_units::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Row;
-use crate::network::Station;
+use crate::network::HostName;
 
 mod wire;
 
@@ -188,9 +188,21 @@ pub struct DatagramsSent {
     /// What was asked for.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
+    /// From the start of the schedule to its end, or until the last datagram had left where that was later, by the
+    /// sender's clock. Zero in records that are older than this field.
+    #[serde(rename = "span_ns", default)]
+    pub span: Span,
     /// How late each left, against its place in the schedule, in ns.
     #[serde(rename = "lateness_ns")]
     pub lateness: Histogram,
+}
+
+impl DatagramsSent {
+    /// The rate that was really sent, by the sender's clock: below `offered` where the sender was late at the end or its
+    /// kernel refused datagrams. `None` where the record does not say how long it sent.
+    pub fn bits_per_second(&self) -> Option<f64> {
+        (self.span > Span::ZERO).then(|| self.bytes.bits() / self.span.seconds())
+    }
 }
 
 /// The receiving half of a UDP stream's books.
@@ -208,7 +220,7 @@ pub struct DatagramsReceived {
     pub wrong: u64,
     /// Datagrams the kernel dropped because this socket's buffer was full (`SO_MEMINFO`).
     pub buffer_drops: u64,
-    /// From the first to the last datagram, by this host's clock: goodput is the payload after the first over it.
+    /// From the first to the last datagram, by this host's clock.
     #[serde(rename = "span_ns")]
     pub span: Span,
     /// Whether the sender's farewell came (else the stream ended by silence).
@@ -230,7 +242,7 @@ pub struct Host {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlacedReport {
     /// Where it ran.
-    pub station: Station,
+    pub station: HostName,
     /// The activity's kind, as in [`crate::activity::Activity`].
     pub activity: String,
     /// The account, or why there is none.
@@ -276,10 +288,10 @@ pub struct MachineCpu {
 }
 
 /// CPU time of a station's processes over a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationCpu {
     /// Which station.
-    pub station: Station,
+    pub station: HostName,
     /// Its workers.
     pub workers: CpuTime,
     /// Its agent.

@@ -1,5 +1,6 @@
 //! What a row means in activities: who does what, who listens, who connects, and what the black boxes do meanwhile.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -10,15 +11,15 @@ use crate::activity::{
     TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
 use crate::cell::{Component, Load, Row};
-use crate::network::{Impairment, Station};
+use crate::network::{HostName, HostRole, Impairment, Impairments};
 use crate::plan::Plan;
-use crate::work::Amounts;
+use crate::work::{Amounts, HostAmount, amount_for};
 
 /// One cell's activities, listeners before those who connect to them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// What the black boxes do to incoming packets during the cell.
-    pub impairment: Impairment,
+    /// What happens to incoming packets during the cell.
+    pub impairments: Impairments,
     /// The activities.
     pub steps: Vec<Step>,
 }
@@ -27,7 +28,7 @@ pub struct Script {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Where it runs.
-    pub station: Station,
+    pub host: HostName,
     /// What it is to the cell.
     pub role: Role,
     /// The step it connects to, by index; steps without one listen or keep to themselves.
@@ -96,6 +97,9 @@ pub enum FtpSource {
     },
 }
 
+/// An activity is killed when it takes so many times as long as it should, and some time more.
+pub const DEADLINE_FACTOR: u64 = 20;
+
 /// Filled in before the order leaves.
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
@@ -103,23 +107,44 @@ const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 /// The script of `row`.
 pub fn script(plan: &Plan, row: &Row, setting: &Setting) -> Script {
     match row {
-        Row::Host { load } => Script { impairment: Impairment::NONE, steps: host_steps(plan, *load, setting, 0) },
+        Row::Host { load } => Script { impairments: Impairments::new(), steps: host_steps(plan, *load, setting, 0) },
         Row::Network { component, message, load } => {
+            let setting = &lasting(plan, *component, setting);
             let mut steps = network_steps(plan, *component, *message, setting);
             steps.extend(host_steps(plan, *load, setting, steps.len()));
-            Script { impairment: component.impairment(), steps }
+            Script { impairments: at_black_boxes(plan, component.impairment()), steps }
         }
     }
 }
 
-/// A script that does nothing on any station: what is left is the tool's own cost.
-pub fn null_script(setting: &Setting) -> Script {
-    let steps = Station::ALL.into_iter().map(|station| step(station, Role::Network, None, Activity::Null, setting));
-    Script { impairment: Impairment::NONE, steps: steps.collect() }
+/// The setting of a component. Where its network activity lasts longer than the profile's time, the host activity does as
+/// much more, so that it is there all the time, and the deadline is later.
+fn lasting<'a>(plan: &Plan, component: Component, setting: &'a Setting) -> Cow<'a, Setting> {
+    let (target, stream) = (plan.profile.target, plan.stream_time());
+    let amounts = match &setting.amount {
+        Amount::Fixed(amounts) if component == Component::Udp && stream > target => amounts,
+        Amount::Fixed(_) | Amount::Pilot(_) => return Cow::Borrowed(setting),
+    };
+    let more = |one: &HostAmount| HostAmount { amount: amount_for(one.amount, target, stream), ..*one };
+    let amounts = Amounts { host: amounts.host.iter().map(more).collect(), ..amounts.clone() };
+    let deadline = setting.deadline + (stream - target) * DEADLINE_FACTOR;
+    Cow::Owned(Setting { amount: Amount::Fixed(amounts), deadline, ..setting.clone() })
 }
 
-fn step(station: Station, role: Role, peer: Option<usize>, activity: Activity, setting: &Setting) -> Step {
-    Step { station, role, peer, order: Order { seed: setting.seed, deadline: setting.deadline, activity } }
+/// The black boxes do `impairment` to what comes in.
+pub fn at_black_boxes(plan: &Plan, impairment: Impairment) -> Impairments {
+    let black_boxes = plan.network.roles().into_iter().filter(|role| role.is_black_box() && !impairment.is_none());
+    black_boxes.map(|role| (role.into(), impairment)).collect()
+}
+
+/// A script that does nothing on any station: what is left is the tool's own cost.
+pub fn null_script(plan: &Plan, setting: &Setting) -> Script {
+    let steps = plan.network.roles().into_iter().map(|role| step(role, Role::Network, None, Activity::Null, setting));
+    Script { impairments: Impairments::new(), steps: steps.collect() }
+}
+
+fn step(host: HostRole, role: Role, peer: Option<usize>, activity: Activity, setting: &Setting) -> Step {
+    Step { host: host.into(), role, peer, order: Order { seed: setting.seed, deadline: setting.deadline, activity } }
 }
 
 fn network_steps(plan: &Plan, component: Component, message: Bytes, setting: &Setting) -> Vec<Step> {
@@ -134,7 +159,7 @@ fn network_steps(plan: &Plan, component: Component, message: Bytes, setting: &Se
         let black_box = if from.is_black_box() { *from } else { *to };
         let peer = Some(steps.len());
         steps.push(step(black_box, Role::Network, None, listening, setting));
-        steps.push(step(Station::Test, Role::Network, peer, connecting, setting));
+        steps.push(step(HostRole::Test, Role::Network, peer, connecting, setting));
     }
     steps
 }
@@ -144,7 +169,7 @@ fn stream(
     plan: &Plan,
     component: Component,
     message: Bytes,
-    (from, _): (Station, Station),
+    (from, _): (HostRole, HostRole),
     setting: &Setting,
 ) -> (Activity, Activity) {
     let listen = Meeting::Listen(UNSET);
@@ -183,7 +208,10 @@ fn exchange(plan: &Plan, message: Bytes, transport: Transport, setting: &Setting
 }
 
 fn datagrams(plan: &Plan, message: Bytes, setting: &Setting) -> (Activity, Activity) {
-    let duration = duration(plan, setting);
+    let duration = match setting.amount {
+        Amount::Pilot(span) => span,
+        Amount::Fixed(_) => plan.stream_time(),
+    };
     let offered = plan.udp_offered;
     let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
     let send = UdpSend { meeting: Meeting::Listen(UNSET), token: setting.token, message, offered, duration };
@@ -207,7 +235,7 @@ fn duration(plan: &Plan, setting: &Setting) -> Span {
 
 /// The host activity on the test station, with its server on active where it needs one.
 fn host_steps(plan: &Plan, load: Load, setting: &Setting, first: usize) -> Vec<Step> {
-    let test = |peer, activity| step(Station::Test, Role::Host, peer, activity, setting);
+    let test = |peer, activity| step(HostRole::Test, Role::Host, peer, activity, setting);
     match load {
         Load::Idle => Vec::new(),
         Load::Cpu => vec![test(None, Activity::Cpu(Cpu { rounds: rounds(setting) }))],
@@ -222,7 +250,7 @@ fn host_steps(plan: &Plan, load: Load, setting: &Setting, first: usize) -> Vec<S
         )],
         Load::Transfer => {
             let (server, client) = transfer(setting);
-            vec![step(Station::Active, Role::Support, None, server, setting), test(Some(first), client)]
+            vec![step(HostRole::Active, Role::Support, None, server, setting), test(Some(first), client)]
         }
     }
 }
@@ -335,7 +363,7 @@ impl Activity {
 
 #[cfg(test)]
 mod tests {
-    use Station::{Active, Passive, Test};
+    use HostRole::{Active, Passive, Test};
 
     use super::*;
     use crate::activity::{HintEnd, PipeEnd};
@@ -356,9 +384,12 @@ mod tests {
         }
     }
 
+    fn plan() -> Plan {
+        Plan { window: Some(Bytes::new(4096)), ..Plan::whole(1, Profile::quick(), Network::Veth) }
+    }
+
     fn steps_of(component: Component, load: Load) -> Script {
-        let plan = Plan { window: Some(Bytes::new(4096)), ..Plan::whole(1, Profile::quick(), Network::Veth) };
-        script(&plan, &Row::Network { component, message: Bytes::new(1024), load }, &setting())
+        script(&plan(), &Row::Network { component, message: Bytes::new(1024), load }, &setting())
     }
 
     /// The variants are those of the stored form, and each is called there what [`Activity::kind`] says.
@@ -407,17 +438,23 @@ mod tests {
     fn the_six_components_are_the_papers() {
         let shape = |component| {
             let script = steps_of(component, Load::Idle);
-            let steps: Vec<_> = script.steps.iter().map(|s| (s.station, s.order.activity.kind())).collect();
-            (steps, script.impairment)
+            let steps: Vec<_> = script.steps.iter().map(|s| (s.host.clone(), s.order.activity.kind())).collect();
+            (steps, script.impairments)
         };
-        let send = |to| [(to, "tcp-receive"), (Test, "tcp-send")];
-        let receive = |from| [(from, "tcp-send"), (Test, "tcp-receive")];
-        assert_eq!(shape(Component::Send), (send(Active).to_vec(), Impairment::NONE));
-        assert_eq!(shape(Component::Recv), (receive(Active).to_vec(), Impairment::NONE));
-        assert_eq!(shape(Component::SendDelayed), (send(Active).to_vec(), Impairment::DL));
-        assert_eq!(shape(Component::SendRecv), ([send(Active), receive(Active)].concat(), Impairment::NONE));
-        assert_eq!(shape(Component::TwoRecvDelayed), ([receive(Active), receive(Passive)].concat(), Impairment::DL));
-        assert_eq!(shape(Component::TwoSendDropped), ([send(Active), send(Passive)].concat(), Impairment::DR));
+        let send = |to| [(HostName::from(to), "tcp-receive"), (Test.into(), "tcp-send")];
+        let receive = |from| [(HostName::from(from), "tcp-send"), (Test.into(), "tcp-receive")];
+        assert_eq!(shape(Component::Send), (send(Active).to_vec(), Impairments::new()));
+        assert_eq!(shape(Component::Recv), (receive(Active).to_vec(), Impairments::new()));
+        assert_eq!(shape(Component::SendDelayed), (send(Active).to_vec(), at_black_boxes(&plan(), Impairment::DL)));
+        assert_eq!(shape(Component::SendRecv), ([send(Active), receive(Active)].concat(), Impairments::new()));
+        assert_eq!(
+            shape(Component::TwoRecvDelayed),
+            ([receive(Active), receive(Passive)].concat(), at_black_boxes(&plan(), Impairment::DL))
+        );
+        assert_eq!(
+            shape(Component::TwoSendDropped),
+            ([send(Active), send(Passive)].concat(), at_black_boxes(&plan(), Impairment::DR))
+        );
     }
 
     #[test]
@@ -425,7 +462,7 @@ mod tests {
         let script = steps_of(Component::SendRecv, Load::Transfer);
         assert_eq!(script.steps.len(), 6);
         let server = &script.steps[4];
-        assert_eq!((server.station, server.role), (Station::Active, Role::Support));
+        assert_eq!((server.host.as_str(), server.role), ("active", Role::Support));
         assert_eq!(script.steps[5].peer, Some(4));
         assert_eq!(script.steps[5].role, Role::Host);
     }
@@ -440,9 +477,30 @@ mod tests {
                     }
                     other => panic!("{other:?} is not part of a bulk component"),
                 };
-                assert_eq!(window.is_some(), step.station.is_black_box());
+                assert_eq!(window.is_some(), step.host != Test);
             }
         }
+    }
+
+    /// The stream outlasts the profile's time, and the load beside it lasts as long as the stream.
+    #[test]
+    fn a_load_lasts_as_long_as_the_stream_beside_it() {
+        let plan = Plan::whole(1, Profile::quick(), Network::Veth);
+        assert_eq!(plan.udp_stream, Some(Span::from_milliseconds(500)));
+        let host = vec![HostAmount { load: Load::Cpu, amount: 1000 }];
+        let fixed = Setting { amount: Amount::Fixed(Amounts { host, ..Amounts::default() }), ..setting() };
+        let played = |component| {
+            let row = Row::Network { component, message: Bytes::new(1024), load: Load::Cpu };
+            let mut steps = script(&plan, &row, &fixed).steps;
+            let Activity::Cpu(Cpu { rounds }) = steps.pop().unwrap().order.activity else { panic!("the load is last") };
+            (rounds, steps.swap_remove(0).order)
+        };
+        let (rounds, order) = played(Component::Udp);
+        assert_eq!((rounds, order.deadline), (Rounds::Count(5000), Span::from_seconds(18)));
+        let Activity::UdpSend(send) = order.activity else { panic!("{order:?}") };
+        assert_eq!(send.duration, Span::from_milliseconds(500));
+        let (rounds, order) = played(Component::InteractiveUdp);
+        assert_eq!((rounds, order.deadline), (Rounds::Count(1000), fixed.deadline));
     }
 
     #[test]

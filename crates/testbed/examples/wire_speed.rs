@@ -19,15 +19,15 @@ use std::thread;
 use std::time::Duration;
 
 use btu_network::Direction;
-use btu_suite::network::{Impairment, Station};
+use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_testbed::offload::set_offloads;
 use btu_testbed::port::{Carriage, now};
-use btu_testbed::wire::{BlackBox, Shape, WirePlan};
+use btu_testbed::wire::WirePlan;
 use btu_units::{BitRate, Span};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
-use bench::{ACTIVE, PathLab, TEST, path_of, path_plan};
+use bench::{ACTIVE, PathLab, TEST, input_plan, path_plan};
 use lab::{Room, Wire, cable, introduce};
 
 /// The argument by which this program becomes a wire.
@@ -81,9 +81,7 @@ fn rooms(carriage: Carriage) -> (Room, Room, Wire) {
             room.inside(|| set_offloads("eth0", true).unwrap());
         }
     }
-    let boxes =
-        vec![BlackBox { station: Station::Active, inner: "in-active".to_owned(), outer: "out-active".to_owned() }];
-    let wire = Wire::start(&WirePlan { carriage, ..WirePlan::new(1, Shape::Veth { boxes }) });
+    let wire = Wire::start(&WirePlan { carriage, ..input_plan(1) });
     (test, active, wire)
 }
 
@@ -103,7 +101,7 @@ fn flood(payload: usize) {
     });
     let cpu = wire.cpu_time() - begin;
     let account = wire.client.account().unwrap();
-    let carried = account.elements.iter().find(|element| element.name == "active/input").unwrap().delivered;
+    let carried = account.elements.iter().find(|element| element.name == "active/input/delay").unwrap().delivered;
     let per_second = |count: u64| count as f64 / TIME.seconds() / 1e3;
     println!(
         "flood, {} octets: offered {:.0} kframes/s, carried {:.0} kframes/s, wire's CPU {:.0} %, kernel dropped {}",
@@ -117,7 +115,7 @@ fn flood(payload: usize) {
 
 fn veth(carriage: Carriage, impairment: Impairment) {
     let (test, active, mut wire) = rooms(carriage);
-    wire.client.set(&[(Station::Active, impairment)]).unwrap();
+    wire.client.set(&Impairments::from([(HostRole::Active.into(), impairment)])).unwrap();
     stream(&format!("{carriage:?}, DL {}", impairment.delay), &test, &active, &mut wire);
 }
 
@@ -125,7 +123,7 @@ fn path(megabits: u64) {
     let lab = PathLab::introduced();
     let rate = BitRate::from_megabits_per_second(megabits);
     let direction = Direction::new(rate, Span::from_milliseconds(1));
-    let mut wire = Wire::start(&path_plan(path_of(&direction)));
+    let mut wire = Wire::start(&path_plan(&direction));
     stream(&format!("path of {rate}, 1 ms each way"), &lab.test, &lab.active, &mut wire);
 }
 

@@ -9,4 +9,5 @@ pub mod house;
 pub mod netem;
 pub mod offload;
 pub mod port;
+pub mod privilege;
 pub mod wire;

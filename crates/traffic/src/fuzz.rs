@@ -16,7 +16,7 @@ pub fn udp_header(datagram: &[u8]) {
         let mut likely = *seed;
         let model = Header { kind: header::Kind::Data, token: Token::default(), number: 0 }.encode();
         likely[..8].copy_from_slice(&model[..8]);
-        likely[4] = seed[4] % 9;
+        likely[4] = seed[4] % 10;
         header::decode_any(&[&likely, &datagram[header::HEADER..]].concat());
     }
 }

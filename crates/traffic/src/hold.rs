@@ -43,6 +43,7 @@ mod tests {
     use std::thread;
 
     use btu_suite::activity::{Meeting, PipeEnd, PipeMeeting};
+    use btu_suite::peers::Callers;
     use btu_suite::pipe::{End, Kind, PipePlan, Place, Processors};
     use btu_units::Span;
 
@@ -62,7 +63,7 @@ mod tests {
         let (first, last) = (allowed[0], allowed[allowed.len() - 1]);
         for (end, wanted) in [(End::Near, first), (End::Far, last)] {
             let held = thread::spawn(move || {
-                let far = crate::prepare(&order(end, first, last)).unwrap();
+                let far = crate::prepare(&order(end, first, last), &Callers::any()).unwrap();
                 assert!(far.is_some());
                 let started = thread::spawn(|| allowed_processors().unwrap()).join().unwrap();
                 (allowed_processors().unwrap(), started)

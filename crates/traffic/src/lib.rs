@@ -24,15 +24,18 @@ mod progress;
 mod size;
 mod sys;
 mod tcp;
+mod token;
 mod udp;
 
 use btu_suite::activity::{Activity, Order, Performance, Transport};
+use btu_suite::peers::Callers;
 
 pub use error::TrafficError;
 pub use hold::allowed_processors;
 pub use pipe::{check as pipe_check, largest as pipe_largest};
 
-/// Sets up the network activity of `order`; `None` when the activity is not one of this room's.
+/// Sets up the network activity of `order`; `None` when the activity is not one of this room's. Every port on which it
+/// listens asks `callers` before it hears or answers anybody.
 ///
 /// Listening activities are bound when this returns, and tell where; connecting ones are connected (TCP) or
 /// know their way (UDP).
@@ -40,24 +43,24 @@ pub use pipe::{check as pipe_check, largest as pipe_largest};
 /// # Errors
 /// [`TrafficError`] when sizes or rates are out of range, an address cannot be used, or a peer cannot be reached
 /// within ten seconds or the order's deadline, whichever is shorter.
-pub fn prepare(order: &Order) -> Result<Option<Box<dyn Performance>>, TrafficError> {
+pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Performance>>, TrafficError> {
     hold::hold(order)?;
     Ok(Some(match &order.activity {
-        Activity::TcpSend(part) => Box::new(tcp::send::Sender::prepare(order, part)?),
-        Activity::TcpReceive(part) => Box::new(tcp::receive::Receiver::prepare(order, part)?),
+        Activity::TcpSend(part) => Box::new(tcp::send::Sender::prepare(order, part, callers)?),
+        Activity::TcpReceive(part) => Box::new(tcp::receive::Receiver::prepare(order, part, callers)?),
         Activity::Request(part) => match part.transport {
             Transport::Tcp => Box::new(tcp::request::Requester::prepare(order, part)?),
             Transport::Udp => Box::new(udp::request::Requester::prepare(order, part)?),
         },
         Activity::Respond(part) => match part.transport {
-            Transport::Tcp => Box::new(tcp::respond::Responder::prepare(order, part)?),
-            Transport::Udp => Box::new(udp::respond::Responder::prepare(order, part)?),
+            Transport::Tcp => Box::new(tcp::respond::Responder::prepare(order, part, callers)?),
+            Transport::Udp => Box::new(udp::respond::Responder::prepare(order, part, callers)?),
         },
-        Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part)?),
-        Activity::UdpReceive(part) => Box::new(udp::receive::Receiver::prepare(order, part)?),
-        Activity::Pipe(part) => return pipe::prepare(order, part).map(Some),
+        Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part, callers)?),
+        Activity::UdpReceive(part) => Box::new(udp::receive::Receiver::prepare(order, part, callers)?),
+        Activity::Pipe(part) => return pipe::prepare(order, part, callers).map(Some),
         Activity::Hint(part) if part.hint.processes == 1 => Box::new(pipe::Alone(part.hint.clone(), part.end)),
-        Activity::Hint(part) => return pipe::prepare(order, &part.as_pipe()).map(Some),
+        Activity::Hint(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
         _ => return Ok(None),
     }))
 }

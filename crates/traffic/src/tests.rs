@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use btu_suite::activity::{Activity, Meeting, Order, Performance, Token};
+use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_units::Span;
 
@@ -29,7 +30,7 @@ fn hasty(activity: Activity) -> Order {
 }
 
 fn prepare(order: &Order) -> Box<dyn Performance> {
-    crate::prepare(order).expect("can be prepared").expect("is traffic")
+    crate::prepare(order, &Callers::any()).expect("can be prepared").expect("is traffic")
 }
 
 /// Performs both ends, the listener in a thread of its own.

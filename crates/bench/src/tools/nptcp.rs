@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::{Ends, Outcome, SizeTime, wait_until_listening};
-use crate::leash;
+use crate::{lab, leash};
 
 const PORT: u16 = 5002;
 
@@ -14,14 +14,13 @@ const PORT: u16 = 5002;
 const ITS_MEGABIT: f64 = 1_048_576.0;
 
 pub(super) fn run((least, most): (u64, u64), told: Option<u64>, ends: &Ends<'_>) -> Result<Outcome> {
-    let directory = std::env::temp_dir().join(format!("btu-bench-np-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).context("make a directory for NPtcp's files")?;
+    let directory = lab::directory("nptcp")?;
     let order = |mut command: Command, file: &str| {
         command.args(["-p", "0", "-l", &least.to_string(), "-u", &most.to_string()]);
         if let Some(repetitions) = told {
             command.args(["-n", &repetitions.to_string()]);
         }
-        command.arg("-o").arg(directory.join(file)).stdout(std::process::Stdio::null());
+        command.arg("-o").arg(directory.path().join(file)).stdout(std::process::Stdio::null());
         command.stderr(std::process::Stdio::null());
         command
     };
@@ -29,8 +28,7 @@ pub(super) fn run((least, most): (u64, u64), told: Option<u64>, ends: &Ends<'_>)
     wait_until_listening(ends.far_process, "tcp", PORT)?;
     leash::run(order(ends.near("NPtcp"), "near").args(["-h", ends.address]))?;
     leash::end(receiver)?;
-    let told = std::fs::read_to_string(directory.join("near")).context("read NPtcp's file")?;
-    std::fs::remove_dir_all(&directory).context("remove NPtcp's files")?;
+    let told = std::fs::read_to_string(directory.path().join("near")).context("read NPtcp's file")?;
     Ok(Outcome::Signature { times: read(&told)? })
 }
 

@@ -2,42 +2,41 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use btu_network::Drawing;
-use btu_suite::network::Station;
+use btu_testbed::house::RuntimeDirectory;
 use btu_testbed::port::Carriage;
-use btu_testbed::wire::{BlackBox, Shape, WireClient, WirePlan};
+use btu_testbed::wire::{WireClient, WirePlan};
 
 use super::middle::{Middle, PORTS};
 use crate::case::Tool;
-use crate::leash;
+use crate::{lab, leash};
 
-/// A link that is faster than anything here, so that the wire works on every frame and holds none back.
+/// A link that is faster than anything here, so that the wire works on every frame and holds none back; it takes superframes.
 const LINK: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
-                    [links.between]\nbetween = [\"near\", \"far\"]\nrate = \"100 Gb/s\"\n";
+                    [links.between]\nbetween = [\"near\", \"far\"]\nrate = \"100 Gb/s\"\nmtu = \"65535 B\"\n";
 
 /// How long a bridge's new ports may need until they forward.
 const SETTLING: Duration = Duration::from_millis(50);
 
 /// Either of the two, at work.
 pub(super) enum Forwarder {
-    Wire { process: Child, client: WireClient, directory: PathBuf },
+    Wire { process: Child, client: WireClient, directory: RuntimeDirectory },
     Bridge { middle: u32 },
 }
 
 impl Forwarder {
     /// The wire with a drawn network of two stations.
     pub(super) fn draw(middle: &Middle, text: &str) -> Result<Self> {
-        carry(middle.middle(), Carriage::Frames, drawn(text)?)
+        carry(middle.middle(), Carriage::Frames, text)
     }
 
     pub(super) fn start(middle: &Middle, tool: Tool, carriage: Carriage) -> Result<Self> {
         match tool {
-            Tool::Wire => wire(middle.middle(), carriage),
+            Tool::Wire => carry(middle.middle(), carriage, LINK),
             Tool::Bridge => bridge(middle.middle()),
             other => bail!("{} forwards nothing", other.name()),
         }
@@ -49,7 +48,7 @@ impl Forwarder {
             Self::Wire { mut process, client, directory } => {
                 client.stop()?;
                 let status = process.wait().context("wait for the wire")?;
-                std::fs::remove_dir_all(&directory).context("remove the wire's directory")?;
+                drop(directory);
                 anyhow::ensure!(status.success(), "the wire ended with {status}");
             }
             Self::Bridge { middle } => drop(ip(middle, "link del br0")?),
@@ -72,25 +71,13 @@ fn bridge(middle: u32) -> Result<Forwarder> {
     Ok(Forwarder::Bridge { middle })
 }
 
-/// Frame by frame over a drawn link; superframes, which no drawn line takes, over an unimpaired piece of wire.
-fn wire(middle: u32, carriage: Carriage) -> Result<Forwarder> {
-    if carriage == Carriage::Frames {
-        return carry(middle, carriage, drawn(LINK)?);
-    }
-    let [inner, outer] = PORTS.map(str::to_owned);
-    carry(middle, carriage, Shape::Veth { boxes: vec![BlackBox { station: Station::Active, inner, outer }] })
-}
-
-fn drawn(text: &str) -> Result<Shape> {
+/// The wire with the network that `text` draws between the two ports.
+fn carry(middle: u32, carriage: Carriage, text: &str) -> Result<Forwarder> {
     let drawing = Drawing::read(text, "bench").map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok(Shape::Drawn { drawing, interfaces: PORTS.map(str::to_owned).to_vec() })
-}
-
-fn carry(middle: u32, carriage: Carriage, shape: Shape) -> Result<Forwarder> {
-    let plan = WirePlan { carriage, ..WirePlan::new(1, shape) };
-    let directory = std::env::temp_dir().join(format!("btu-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).context("make a directory for the wire")?;
-    let (written, socket) = (directory.join("plan"), directory.join("socket"));
+    let interfaces = PORTS.map(str::to_owned).to_vec();
+    let plan = WirePlan { carriage, ..WirePlan::new(1, drawing, interfaces) };
+    let directory = lab::directory("wire")?;
+    let (written, socket) = (directory.path().join("plan"), directory.path().join("socket"));
     let mut text = serde_json::to_vec(&plan)?;
     text.push(b'\n');
     File::create(&written)?.write_all(&text).context("write the wire's plan")?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_network::{Host, SshDestination};
+use btu_network::SshDestination;
 use btu_units::Span;
 use clap::{Args, Subcommand};
 
@@ -49,19 +49,19 @@ pub(crate) struct CheckHosts {
 #[command(next_help_heading = "Real hosts")]
 pub(crate) struct RatedHosts {
     /// Inventory with the hosts that are test, active and passive
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "active", "passive", "ssh", "network", "resume"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "active", "passive", "ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses
-    #[arg(long, value_name = "HOST", requires_all = ["active", "passive"], conflicts_with_all = ["ssh", "network", "resume"])]
-    pub(crate) test: Option<Host>,
+    /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses; with --network FILE a station of the file
+    #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
+    pub(crate) test: Option<String>,
     /// The first black box
-    #[arg(long, value_name = "HOST", requires = "test")]
-    pub(crate) active: Option<Host>,
+    #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
+    pub(crate) active: Option<String>,
     /// The second black box
-    #[arg(long, value_name = "HOST", requires = "test")]
-    pub(crate) passive: Option<Host>,
+    #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
+    pub(crate) passive: Option<String>,
     /// The three hosts by ssh, test first; nothing needs to be installed there
-    #[arg(long, value_name = "TEST,ACTIVE,PASSIVE", value_delimiter = ',', conflicts_with_all = ["network", "resume"])]
+    #[arg(long, value_name = "TEST,ACTIVE,PASSIVE", value_delimiter = ',', conflicts_with = "network")]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,

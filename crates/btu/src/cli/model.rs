@@ -17,6 +17,7 @@ Examples:
   btu model lab.toml --set traffic.background.load='60 %'
   btu model citi-1989-light --transfer '20 MB' --sweep traffic.background.packets_per_s=0..1100:100 --csv curve.csv
   btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms'
+  btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms' --by sim
   btu model ethernet-shared-10 --check sim,ideal --svg check.svg    beside the simulator, 5 to 95 % load
   btu model ethernet-shared-10 --check sim,net     and beside real packets in the emulated network
   btu model campus --ui                                    turn values, and see what follows at once
@@ -61,6 +62,9 @@ pub(crate) struct Model {
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
     #[arg(long, value_name = "KEY", requires = "bound")]
     pub(crate) most: Option<String>,
+    /// Who answers --most: the formula, which says where it stops to hold, or the simulator at each value [default: formula]
+    #[arg(long, value_enum, value_name = "ANSWER", requires = "most", group = "simulated")]
+    pub(crate) by: Option<By>,
     /// Bound of the mean delay of every flow, or of --flow's
     #[arg(long, value_name = "TIME", group = "bound", requires = "most", value_parser = quantity::<Span>)]
     pub(crate) mean_delay: Option<Span>,
@@ -71,6 +75,15 @@ pub(crate) struct Model {
     pub(crate) check: CheckOptions,
     #[command(flatten)]
     pub(crate) pictures: Pictures,
+}
+
+/// Who answers a question asked backwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// The closed form, as far as it holds
+    Formula,
+    /// The simulator at every value that is looked at, as by `btu sim`
+    Sim,
 }
 
 /// How packets' sizes are taken.

@@ -11,7 +11,7 @@ use super::quantity;
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckOptions {
     /// Hold the prediction against other answers at the same points, one or several of them: sim,net
-    #[arg(long, value_enum, value_name = "ANSWER", value_delimiter = ',', group = "curves")]
+    #[arg(long, value_enum, value_name = "ANSWER", value_delimiter = ',', groups = ["curves", "simulated"])]
     #[arg(conflicts_with_all = ["most", "transfer", "sizes"])]
     pub(crate) check: Vec<Answer>,
     /// At how many loads to check, from 5 % to 95 % of the busiest medium [default: 19, with net 7]
@@ -19,17 +19,17 @@ pub(crate) struct CheckOptions {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) points: Option<u32>,
     /// How often each point is simulated and measured
-    #[arg(long, value_name = "NUMBER", default_value = "5", requires = "check")]
+    #[arg(long, value_name = "NUMBER", default_value = "5", requires = "simulated")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) replications: u32,
     /// How long each point is measured in the emulated network, all replications together
     #[arg(long, value_name = "TIME", default_value = "10 s", requires = "check", value_parser = quantity::<Span>)]
     pub(crate) net_time: Span,
     /// Seed of all chance
-    #[arg(long, value_name = "NUMBER", default_value = "1", requires = "check")]
+    #[arg(long, value_name = "NUMBER", default_value = "1", requires = "simulated")]
     pub(crate) seed: u64,
     /// No progress
-    #[arg(long, short, requires = "check")]
+    #[arg(long, short, requires = "simulated")]
     pub(crate) quiet: bool,
 }
 

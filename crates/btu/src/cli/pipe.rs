@@ -124,10 +124,10 @@ pub(crate) struct Pipe {
 #[command(next_help_heading = "Another machine")]
 pub(crate) struct Beside {
     /// Inventory in which --to finds its host
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "local", "from", "ssh", "resume"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "local", "from", "ssh"])]
     pub(crate) hosts: Option<PathBuf>,
     /// The far end by ssh; nothing needs to be installed there
-    #[arg(long, value_name = "HOST", conflicts_with_all = ["network", "local", "from", "to", "resume"])]
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["network", "local", "from", "to"])]
     pub(crate) ssh: Option<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
@@ -145,16 +145,15 @@ pub(crate) struct Aim {
     /// HINT between two processes: quality improvements per second, with the transport between them
     #[arg(long, conflicts_with_all = ["layers", "load", "pattern", "sizes"])]
     pub(crate) hint: bool,
-    /// Directory on the disk that a load exercises [default: `scratch` beside the stored runs]
+    /// Existing directory on the disk that a load exercises [default: `scratch` beside the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Measure what this run still lacks instead of beginning a new one: r12, or latest
-    #[arg(long, value_name = "RUN", conflicts_with_all = [
-        "transport", "layers", "load", "hint", "pattern", "sizes", "perturbation", "precision", "trials", "target_time",
-        "limit", "local", "network", "from", "to", "settings", "nodelay", "send_buffer", "receive_buffer", "cold", "offset",
-        "integrity", "each", "seed", "label", "engine", "zerocopy", "busy_poll", "pairs", "pin"
-    ])]
+    #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<String>,
+    /// Resume although a machine, its kernel or btu are others than at the start; the run keeps a warning
+    #[arg(long, requires = "resume")]
+    pub(crate) force: bool,
 }
 
 /// A load that is not idleness.

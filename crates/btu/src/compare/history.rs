@@ -22,7 +22,8 @@ struct Key {
 impl Key {
     fn of(member: &Member) -> Self {
         let machine = member.machine.as_ref().map_or_else(String::new, machine);
-        Self { plan: member.row.plan_hash.clone(), machine }
+        // By the plan itself: what is stored beside it may be anybody's.
+        Self { plan: member.plan.hash(), machine }
     }
 }
 

@@ -11,6 +11,7 @@ use btu_suite::plan::Plan;
 use crate::archive::TAG;
 use crate::cli::Compare;
 use crate::exit::Refusal;
+use crate::provenance;
 use crate::rate::SUITE;
 use crate::stored::before;
 
@@ -163,17 +164,19 @@ fn unlike(base: &Chosen, side: &Chosen, differences: &[&PlanDifference]) -> Stri
     )
 }
 
-/// Every setting in which a machine of `other` is not that of the base's first run, a sentence each.
+/// What has to be known of the machines, a sentence each: runs that were resumed on something else, then every setting in
+/// which a machine of `other` is not that of the base's first run.
 pub(super) fn environment_differences(base: &Chosen, other: &Chosen) -> Vec<String> {
-    let Some(first) = &base.members[0].machine else { return Vec::new() };
     let mut sentences: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for member in &other.members {
-        let machine = member.machine.iter().flat_map(|machine| changes(first, machine));
-        for change in machine {
+        let both = base.members[0].machine.iter().zip(&member.machine);
+        for change in both.flat_map(|(first, machine)| changes(first, machine)) {
             sentences.entry(sentence(&base.members[0].name(), &change)).or_default().push(member.name());
         }
     }
-    sentences.into_iter().map(|(sentence, runs)| format!("{sentence} in {}", runs.join(", "))).collect()
+    let resumed = base.members.iter().chain(&other.members).flat_map(|member| provenance::named_changes(&member.row));
+    let differ = sentences.into_iter().map(|(sentence, runs)| format!("{sentence} in {}", runs.join(", ")));
+    resumed.chain(differ).collect()
 }
 
 fn sentence(base: &str, change: &Change) -> String {

@@ -1,8 +1,9 @@
 //! The three hosts of `btu rate`: who they are, and what can be measured on them.
 
 use btu_control::coordinator::{CoordinatorError, Party};
-use btu_network::Host;
-use btu_suite::network::{Machine, Machines, Station};
+use btu_network::{Host, HostAddressError};
+use btu_suite::cell::Component;
+use btu_suite::network::{HostRole, Machine, Machines};
 use btu_suite::plan::Plan;
 
 use super::access::access;
@@ -21,11 +22,11 @@ pub(crate) fn machines(options: &RatedHosts) -> anyhow::Result<Option<Machines>>
             );
         }
     }
-    let hosts = Station::ALL.into_iter().zip(&hosts).map(|(station, host)| machine(station, host, &options.reaching));
+    let hosts = HostRole::ALL.into_iter().zip(&hosts).map(|(station, host)| machine(station, host, &options.reaching));
     Ok(Some(Machines { hosts: hosts.collect::<Result<_, Refusal>>()? }))
 }
 
-fn machine(station: Station, host: &Host, reaching: &Reaching) -> Result<Machine, Refusal> {
+fn machine(station: HostRole, host: &Host, reaching: &Reaching) -> Result<Machine, Refusal> {
     let call = named::call(host, reaching);
     Ok(Machine { station, name: call.name, reached: call.reached, measured: named::measured(host, reaching)? })
 }
@@ -34,7 +35,7 @@ fn machine(station: Station, host: &Host, reaching: &Reaching) -> Result<Machine
 fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
     if let Some(file) = &options.hosts {
         let inventory = named::inventory(file)?;
-        let found = Station::ALL.map(|role| {
+        let found = HostRole::ALL.map(|role| {
             inventory.hosts.iter().find(|host| host.role == Some(role)).cloned().ok_or_else(|| {
                 let (file, role) = (file.display(), role.name());
                 Refusal::Usage(format!("{file} has no host that is {role}: write `role = \"{role}\"` under one"))
@@ -43,13 +44,28 @@ fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
         return Ok(Some(found.into_iter().collect::<Result<_, _>>()?));
     }
     if !options.ssh.is_empty() {
-        if options.ssh.len() != Station::ALL.len() {
+        if options.ssh.len() != HostRole::ALL.len() {
             return Err(Refusal::Usage("--ssh takes three hosts: TEST,ACTIVE,PASSIVE".to_owned()).into());
         }
         return Ok(Some(options.ssh.iter().map(named::by_ssh).collect()));
     }
-    let named = [&options.test, &options.active, &options.passive];
-    Ok(named.into_iter().cloned().collect::<Option<Vec<_>>>())
+    let named: Vec<&String> = [&options.test, &options.active, &options.passive].into_iter().flatten().collect();
+    match named.len() {
+        0 => Ok(None),
+        3 => {
+            let hosts =
+                named.into_iter().map(|text| text.parse().map_err(|error: HostAddressError| usage(error.to_string())));
+            Ok(Some(hosts.collect::<Result<_, _>>()?))
+        }
+        _ => Err(usage(
+            "--test, --active and --passive name three hosts, or with --network FILE its stations".to_owned(),
+        )
+        .into()),
+    }
+}
+
+fn usage(problem: String) -> Refusal {
+    Refusal::Usage(problem)
 }
 
 /// Hosts that are ours.
@@ -70,28 +86,37 @@ pub(crate) fn gather(
     let access = access(&options.reaching, options.patience)?;
     let mut party = Party::gather(machines, &access, resumed).map_err(refused)?;
     let survey = party.survey(plan).map_err(refused)?;
-    let impaired = |plan: &Plan| plan.components.iter().filter(|one| !one.impairment().is_none()).count();
+    let impaired = |component: &Component| !component.impairment().is_none();
     let mut warnings = Vec::new();
-    if !survey.unimpaired.is_empty() && impaired(plan) > 0 {
+    if !survey.unimpaired.is_empty() && plan.components.iter().any(impaired) {
         let why = survey.unimpaired.join("; ");
         if resumed.is_some() {
             return Err(Refusal::Machine(format!("this run has components with impaired packets: {why}")).into());
         }
-        let left_out: Vec<String> =
-            plan.components.iter().filter(|one| !one.impairment().is_none()).map(ToString::to_string).collect();
-        plan.components.retain(|component| component.impairment().is_none());
-        warnings.push(format!(
-            "left out, since packets cannot be delayed and dropped there: {} ({why})",
-            left_out.join(", ")
-        ));
-        if plan.components.is_empty() {
-            return Err(Refusal::Machine(format!("nothing is left to be measured: {why}")).into());
-        }
+        warnings.extend(leave_out(plan, impaired, &format!("packets cannot be delayed and dropped there ({why})"))?);
     }
     if resumed.is_none() {
         plan.udp_offered = survey.udp_offered;
     }
     Ok(Gathered { party, warnings })
+}
+
+/// Takes components that cannot be measured out of a plan; a warning that names them, if there were any.
+pub(crate) fn leave_out(
+    plan: &mut Plan,
+    which: impl Fn(&Component) -> bool,
+    why: &str,
+) -> Result<Option<String>, Refusal> {
+    let (left_out, kept): (Vec<Component>, Vec<Component>) = plan.components.iter().partition(|one| which(one));
+    if left_out.is_empty() {
+        return Ok(None);
+    }
+    if kept.is_empty() {
+        return Err(Refusal::Machine(format!("nothing is left to be measured: {why}")));
+    }
+    plan.components = kept;
+    let names: Vec<String> = left_out.iter().map(ToString::to_string).collect();
+    Ok(Some(format!("left out, since {why}: {}", names.join(", "))))
 }
 
 /// Nothing has begun yet.

@@ -1,41 +1,50 @@
 //! Questions asked backwards: the most stations, or the most of anything, before a delay or a transfer takes too long.
 
-use btu_model::predict::{Found, Prediction, Range, last_that_holds};
-use btu_network::{Attachment, Drawing};
-use btu_report::{MostFound, most_text};
+mod formula;
+mod simulated;
+mod turned;
 
-use super::predicted;
-use crate::cli::{Common, Model};
+use btu_model::predict::{Found, last_that_holds};
+use btu_network::Drawing;
+use btu_report::{Answered, MostFound, most_text};
+use btu_units::Span;
+
+use crate::cli::{By, Common, Model};
 use crate::exit::Refusal;
 use crate::files::Source;
 use crate::terminal;
 
+use turned::Turned;
+
 /// Looks for the greatest value and prints it.
 pub(super) fn run(model: &Model, common: &Common, source: &Source, most: &str) -> anyhow::Result<()> {
-    let search = Search { model, source, turned: turned(model, source, most)? };
-    let found = search.found()?;
+    let search = Search { model, source, turned: Turned::of(model, source, most)? };
+    // The least value must be one that the file takes; its problems are the user's.
+    check_flow(&search.drawing(search.turned.range.from)?, model.flow.as_deref())?;
+    let found = match model.by.unwrap_or(By::Formula) {
+        By::Formula => formula::found(&search)?,
+        By::Sim => simulated::found(&search)?,
+    };
     if common.json {
-        return terminal::print_json(&serde_json::json!({
-            "key": found.key,
-            "unit": found.unit,
-            "figure": found.figure,
-            "bound_seconds": found.bound_seconds,
-            "tried": found.tried,
-            "found": found.found,
-            "figure_seconds": found.figure_seconds,
-        }));
+        return terminal::print_json(&found);
     }
-    terminal::print(&most_text(&found))
+    terminal::print(&most_text(&found, &terminal::text_options()))
 }
 
-/// What is turned.
-struct Turned {
-    range: Range,
-    whole: bool,
-    /// Whether the upper end is only where the search gives up.
-    open: bool,
+/// Whether there is something that can be delayed.
+fn check_flow(drawing: &Drawing, flow: Option<&str>) -> Result<(), Refusal> {
+    let names: Vec<&str> = drawing.traffic.iter().map(|flow| flow.name.as_str()).collect();
+    let problem = match flow {
+        _ if names.is_empty() => "the network has no traffic, so nothing is delayed".to_owned(),
+        Some(name) if !names.contains(&name) => {
+            format!("there is no traffic called `{name}`; there is {}", names.join(", "))
+        }
+        _ => return Ok(()),
+    };
+    Err(Refusal::Usage(problem))
 }
 
+/// What is looked for, and where.
 struct Search<'a> {
     model: &'a Model,
     source: &'a Source,
@@ -43,125 +52,75 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn found(&self) -> anyhow::Result<MostFound> {
-        let Turned { range, whole, open } = &self.turned;
-        // The least value must be one that the file takes; its problems are the user's.
-        self.figure(range.from)?;
-        let to = if *open { self.end(range.from, range.to)? } else { range.to };
-        let holds = |value| Ok::<_, anyhow::Error>(self.figure(value)?.is_some_and(|seconds| seconds <= self.bound()));
-        let found = last_that_holds([range.from, to], *whole, holds)?;
-        let at = match found {
-            Found::UpTo(value) => value,
-            Found::Never => range.from,
-            Found::Always => to,
-        };
-        Ok(MostFound {
-            key: range.key.clone(),
-            unit: range.unit.clone(),
-            figure: if self.model.transfer_time.is_some() { "transfer time" } else { "mean delay" }.to_owned(),
-            bound_seconds: self.bound(),
-            tried: [range.from, to],
-            found,
-            figure_seconds: self.figure(at)?,
-        })
+    /// Between which values to look. Where no greatest value was given, it is doubled until `within` does not hold or the
+    /// file takes no more.
+    fn ends(&self, within: impl FnMut(f64) -> anyhow::Result<bool>) -> anyhow::Result<[f64; 2]> {
+        let Turned { range, open, .. } = &self.turned;
+        Ok([range.from, if *open { self.end(range.from, within)? } else { range.to }])
     }
 
-    /// Doubles until the bound is passed, or the file takes no more.
-    fn end(&self, from: f64, most: f64) -> anyhow::Result<f64> {
+    fn end(&self, from: f64, mut within: impl FnMut(f64) -> anyhow::Result<bool>) -> anyhow::Result<f64> {
         let (mut last, mut value) = (from, from.max(1.0));
-        while value <= most {
-            match self.figure(value) {
-                Ok(Some(seconds)) if seconds <= self.bound() => (last, value) = (value, value * 2.0),
-                Ok(_) => return Ok(value),
-                Err(_) => return self.largest(last, value),
+        while value <= self.turned.range.to {
+            if self.drawing(value).is_err() {
+                return self.largest(last, value);
             }
+            if !within(value)? {
+                return Ok(value);
+            }
+            (last, value) = (value, value * 2.0);
         }
         Ok(last)
     }
 
     /// The largest value that the file takes: `taken` is one, `refused` is not.
     fn largest(&self, taken: f64, refused: f64) -> anyhow::Result<f64> {
-        let is_accepted = |value| Ok::<_, anyhow::Error>(self.figure(value).is_ok());
-        Ok(match last_that_holds([taken, refused], self.turned.whole, is_accepted)? {
+        let is_accepted = |value| Ok::<_, anyhow::Error>(self.drawing(value).is_ok());
+        Ok(match last_that_holds([taken, refused], self.turned.resolution(1e-6), is_accepted)? {
             Found::UpTo(value) => value,
             Found::Never | Found::Always => taken,
         })
     }
 
+    /// The network at a value of what is turned.
+    fn drawing(&self, value: f64) -> Result<Drawing, Refusal> {
+        let range = &self.turned.range;
+        let setting = (range.key.clone(), range.written(value));
+        let settings = [self.model.settings.as_slice(), &[setting]].concat();
+        self.source.read(&settings).map_err(|error| Refusal::Usage(error.to_string()))
+    }
+
+    /// What must not be exceeded, in seconds.
     fn bound(&self) -> f64 {
-        self.model.mean_delay.or(self.model.transfer_time).map_or(0.0, btu_units::Span::seconds)
+        self.model.mean_delay.or(self.model.transfer_time).map_or(0.0, Span::seconds)
     }
 
-    /// The figure that is bounded, in seconds; none where something is saturated.
-    fn figure(&self, value: f64) -> anyhow::Result<Option<f64>> {
-        let Range { key, .. } = &self.turned.range;
-        let written = self.turned.range.written(value);
-        let (_, prediction) = predicted(self.model, self.source, Some((key, &written)))?;
-        if self.model.transfer_time.is_some() {
-            return Ok(prediction.transfer.and_then(|transfer| transfer.seconds.value));
-        }
-        longest_delay(&prediction, self.model.flow.as_deref())
-    }
-}
-
-/// The longest mean delay of all flows, or that of one; the response time of those that wait for replies.
-fn longest_delay(prediction: &Prediction, flow: Option<&str>) -> anyhow::Result<Option<f64>> {
-    let mut asked = prediction.flows.iter().filter(|known| flow.is_none_or(|name| known.name == name)).peekable();
-    if asked.peek().is_none() {
-        let names: Vec<&str> = prediction.flows.iter().map(|flow| flow.name.as_str()).collect();
-        let problem = match flow {
-            Some(name) => format!("there is no traffic called `{name}`; there is {}", names.join(", ")),
-            None => "the network has no traffic, so nothing is delayed".to_owned(),
-        };
-        return Err(Refusal::Usage(problem).into());
-    }
-    let mut seconds = asked.map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds).value);
-    Ok(seconds.try_fold(0.0, |longest, seconds| Some(f64::max(longest, seconds?))))
-}
-
-/// What `most` turns: stations of the largest group, a key with a range, or a key whose values are plain numbers.
-fn turned(model: &Model, source: &Source, most: &str) -> anyhow::Result<Turned> {
-    const GREATEST: f64 = 1e9;
-    let plain = |key: String, from| Range { key, from, to: GREATEST, step: 1.0, unit: String::new() };
-    if most == "stations" {
-        let (drawing, _) = predicted(model, source, None)?;
-        let key = format!("stations.{}.count", largest_group(&drawing)?);
-        return Ok(Turned { range: plain(key, 1.0), whole: true, open: true });
-    }
-    let whole = |key: &str| key.rsplit('.').next() == Some("count");
-    if most.contains('=') {
-        let range: Range =
-            most.parse().map_err(|error: btu_model::predict::RangeError| Refusal::Usage(error.to_string()))?;
-        return Ok(Turned { whole: whole(&range.key), range, open: false });
-    }
-    let from = if whole(most) { 1.0 } else { 0.0 };
-    Ok(Turned { whole: whole(most), range: plain(most.to_owned(), from), open: true })
-}
-
-/// The group with the most stations on a segment that send.
-fn largest_group(drawing: &Drawing) -> anyhow::Result<String> {
-    let mut groups: Vec<(&str, usize)> = Vec::new();
-    let mut sends = vec![false; drawing.stations.len()];
-    for sender in drawing.traffic.iter().flat_map(|flow| &flow.from) {
-        sends[sender.0 as usize] = true;
-    }
-    for (station, sends) in drawing.stations.iter().zip(sends) {
-        // A single station has no number behind its name, and others may name it.
-        let counted = station.name != station.group;
-        if !sends || !counted || !matches!(station.attachment, Attachment::Segment(..)) {
-            continue;
-        }
-        match groups.iter_mut().find(|(group, _)| *group == station.group) {
-            Some((_, count)) => *count += 1,
-            None => groups.push((&station.group, 1)),
+    /// The value at which a search ended.
+    fn at([from, to]: [f64; 2], found: Found) -> f64 {
+        match found {
+            Found::UpTo(value) => value,
+            Found::Never => from,
+            Found::Always => to,
         }
     }
-    let largest = groups.into_iter().max_by_key(|(_, count)| *count);
-    largest.map(|(group, _)| group.to_owned()).ok_or_else(|| {
-        Refusal::Usage(
-            "no group of stations with a count sends anything: give a key instead, --most stations.NAME.count"
-                .to_owned(),
-        )
-        .into()
-    })
+
+    fn answer(
+        &self,
+        tried: [f64; 2],
+        found: Option<Found>,
+        figure_seconds: Option<f64>,
+        answered: Answered,
+    ) -> MostFound {
+        let transfer = self.model.transfer_time.is_some();
+        MostFound {
+            key: self.turned.range.key.clone(),
+            unit: self.turned.range.unit.clone(),
+            figure: if transfer { MostFound::TRANSFER_TIME } else { MostFound::MEAN_DELAY }.to_owned(),
+            bound_seconds: self.bound(),
+            tried,
+            found,
+            figure_seconds,
+            answered,
+        }
+    }
 }

@@ -121,6 +121,8 @@ impl<'a> Field<'a> {
             capture: None,
             source: self.source.to_owned(),
             since: rate::wall_clock(),
+            agents: Vec::new(),
+            inputs: Vec::new(),
         })
     }
 

@@ -16,6 +16,9 @@ pub(super) fn of(drawing: &Drawing) -> String {
         text = format!("{text}: {}", drawing.about);
     }
     text.push('\n');
+    if drawing.bare {
+        text.push_str("Nothing is emulated: the stations are on a bridge of this host's kernel, and its segment's values mean nothing.\n");
+    }
     let offered = drawing.offered();
     let segments = grouped(&drawing.segments, |segment| &segment.group);
     paragraph(&mut text, "segment", drawing.segments.len(), &segments, |place| {

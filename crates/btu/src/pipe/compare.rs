@@ -10,12 +10,16 @@ use crate::archive::TAG;
 use crate::cli::{Compare, CompareFormat};
 use crate::compare::deliver;
 use crate::exit::Refusal;
+use crate::provenance;
 
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
     base: &'a str,
     others: Vec<Other<'a>>,
+    /// Of runs that were resumed on something else, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// One of the others.
@@ -39,12 +43,13 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
     }
     let rows = arguments.sides.iter().map(|side| store.run(side)).collect::<Result<Vec<_>, _>>()?;
     guard(arguments, &rows)?;
+    let warnings: Vec<String> = rows.iter().flat_map(provenance::named_changes).collect();
     let signatures = rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
     deliver(arguments.output.clone(), |options| {
         if as_json || arguments.format == CompareFormat::Json {
-            Ok(json(&signatures)?)
+            Ok(json(&signatures, warnings)?)
         } else {
-            Ok(beside_text(&signatures, arguments.all, options))
+            Ok(beside_text(&signatures, &warnings, arguments.all, options))
         }
     })?;
     Ok(Some(()))
@@ -90,9 +95,9 @@ fn stored(store: &Store, row: &RunRow) -> anyhow::Result<StoredSignature> {
     Ok(StoredSignature { name: run.id.to_string(), about, verdict: signature(store, row)? })
 }
 
-fn json(signatures: &[StoredSignature]) -> serde_json::Result<String> {
+fn json(signatures: &[StoredSignature], warnings: Vec<String>) -> serde_json::Result<String> {
     let base = &signatures[0];
     let other = |one: &'_ StoredSignature| beside(&one.verdict, &base.verdict);
     let others = signatures[1..].iter().map(|one| Other { run: &one.name, beside: other(one) }).collect();
-    Ok(serde_json::to_string_pretty(&Document { base: &base.name, others })? + "\n")
+    Ok(serde_json::to_string_pretty(&Document { base: &base.name, others, warnings })? + "\n")
 }

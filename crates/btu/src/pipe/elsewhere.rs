@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use btu_control::coordinator::{Counterpart, Stop};
-use btu_store::{Level, Moment, RunId};
+use btu_store::{Level, Moment, RunId, RunRow};
 use btu_suite::activity::Order;
 use btu_suite::pipe::{PipePlan, Remote};
 use btu_units::Span;
@@ -15,7 +15,7 @@ use btu_units::Span;
 use super::interruption::Interruption;
 use super::journal::Journal;
 use crate::cli::Reaching;
-use crate::hosts;
+use crate::{hosts, resume};
 
 /// A host that is ours.
 pub(super) struct Elsewhere {
@@ -48,6 +48,13 @@ impl Elsewhere {
         let stop: Stop = Arc::new(move || interruption.error());
         let counterpart = Arc::new(hosts::reach(remote, reaching, resumed.as_deref(), stop)?);
         Ok(Self { counterpart, remote: remote.clone(), workers: Cell::new(0), limit: Cell::new(Span::ZERO) })
+    }
+
+    /// Whether it is still the machine that this run was begun with; see [`resume::same_machine`].
+    pub(super) fn same_host(&self, row: &RunRow, force: bool) -> anyhow::Result<Option<String>> {
+        let now = serde_json::from_value(self.counterpart.environment()?)
+            .with_context(|| format!("reading what {} says of itself", self.remote.name))?;
+        Ok(resume::same_machine(row, Some(&self.remote.name), &now, force)?)
     }
 
     /// Its address on the measured network.

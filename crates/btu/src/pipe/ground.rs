@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use btu_store::{Level, Moment, RunId};
+use btu_store::{Level, Moment, RunId, RunRow};
 use btu_suite::activity::{Meeting, PipeMeeting};
 use btu_suite::pipe::{End, PipePlan, Place};
-use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising, RuntimeDirectory, sweep};
+use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising, RuntimeDirectory};
 
 use super::elsewhere::Elsewhere;
 use super::interruption::Interruption;
@@ -52,16 +52,19 @@ impl<'a> Ground<'a> {
             }
             None => None,
         };
-        let meetings = preflight::runtime_directory()?;
-        // What cannot be swept now is tried again the next time.
-        drop(meetings.parent().map(sweep));
-        let meetings = RuntimeDirectory::claim(&meetings)?;
+        let meetings = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
         Ok(Self { executable, meetings, raised, elsewhere })
     }
 
     /// The other machine, where `end` is there.
     pub(super) fn elsewhere(&self, plan: &PipePlan, end: End) -> Option<&Elsewhere> {
         self.elsewhere.as_ref().filter(|_| end == End::Far && matches!(plan.place, Place::Machines(_)))
+    }
+
+    /// Whether the other machine, where there is one, is still the one that this run was begun with; the warning that the
+    /// run keeps where it is not and that is allowed.
+    pub(super) fn same_host(&self, row: &RunRow, force: bool) -> anyhow::Result<Option<String>> {
+        self.elsewhere.as_ref().map_or(Ok(None), |elsewhere| elsewhere.same_host(row, force))
     }
 
     /// Whether another machine takes part.
@@ -171,8 +174,10 @@ fn raise(
         capture: None,
         source: asked.network.clone(),
         since: rate::wall_clock(),
+        agents: Vec::new(),
+        inputs: Vec::new(),
     };
-    let rising = if stations.bare { Rising::begin_bare(request)? } else { Rising::begin(request)? };
+    let rising = Rising::begin(request)?;
     interruption.ties(rising.lifeline());
     Ok(rising.finish()?)
 }

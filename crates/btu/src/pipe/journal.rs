@@ -44,11 +44,12 @@ impl<'a> Journal<'a> {
         Self { store, lock, position: Cell::new(0) }.opened()
     }
 
-    /// A run that broke off, with so many cells.
-    pub(super) fn reopen(store: &'a Store, run: RunId, cells: usize) -> anyhow::Result<Self> {
-        let lock = store.lock(run)?;
+    /// A run that broke off, with so many cells and what has to be said of going on with it.
+    pub(super) fn reopen(store: &'a Store, lock: RunLock, cells: usize, warnings: &[String]) -> anyhow::Result<Self> {
         store.reopen(&lock)?;
-        Self { store, lock, position: Cell::new(cells as u32) }.opened()
+        let journal = Self { store, lock, position: Cell::new(cells as u32) }.opened()?;
+        warnings.iter().try_for_each(|warning| journal.note(Level::Warning, warning))?;
+        Ok(journal)
     }
 
     fn opened(self) -> anyhow::Result<Self> {

@@ -4,21 +4,18 @@
 //! other share one stretch of it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use btu_load::{DiskSource, FETCH_ROOM, scratch_check};
+use btu_load::{DiskSource, FETCH_ROOM};
 use btu_store::Level;
 use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Word, Work};
 use btu_suite::cell::Load;
 use btu_suite::pipe::{End, PipePlan};
 use btu_suite::record::{Host, Outcome};
 use btu_units::{Bytes, Span};
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use super::ends::{Ends, GO, Said, Who};
 use super::journal::Journal;
@@ -44,18 +41,12 @@ pub(super) struct Loads<'a> {
     place: &'a Place<'a>,
     scratch: PathBuf,
     seed: u64,
-    source: Option<Kept>,
+    source: Option<DiskSource>,
     running: Option<(Load, Ends)>,
     /// The transfer's server on another machine, where it goes on between two stretches, and its password.
     server: Option<(SocketAddr, String)>,
     /// What each has done: work and time.
     done: BTreeMap<Load, (u64, Span, String)>,
-}
-
-/// The source of the disk load, and a handle of it that workers inherit.
-struct Kept {
-    _source: DiskSource,
-    inherited: File,
 }
 
 impl<'a> Loads<'a> {
@@ -77,15 +68,10 @@ impl<'a> Loads<'a> {
         let needs = |load| plans.iter().any(|plan| plan.load == load);
         let disk = if needs(Load::Disk) { FILE * 2 } else { Bytes::ZERO };
         let needed = disk + if needs(Load::Transfer) { FETCH_ROOM } else { Bytes::ZERO };
-        if needed > Bytes::ZERO {
-            let directory = self.scratch.display();
-            std::fs::create_dir_all(&self.scratch).map_err(|error| {
-                Refusal::Machine(format!("making the scratch directory {directory}: {error}; see --scratch"))
-            })?;
-            scratch_check(&self.scratch, needed).map_err(|error| Refusal::Machine(error.to_string()))?;
-        }
+        preflight::scratch_room(&self.scratch, needed)?;
         if needs(Load::Disk) {
-            self.source = Some(Kept::make(&self.scratch, self.seed)?);
+            let source = DiskSource::make(&self.scratch, FILE, self.seed);
+            self.source = Some(source.map_err(|error| Refusal::Machine(error.to_string()))?);
         }
         Ok(())
     }
@@ -111,7 +97,7 @@ impl<'a> Loads<'a> {
             Load::Cpu => Activity::Cpu(Cpu { rounds: Rounds::For(LONG) }),
             Load::Disk => Activity::Disk(Disk {
                 directory: self.scratch.clone(),
-                source: self.source.as_ref().map(Kept::path),
+                source: self.source.as_ref().map(DiskSource::path),
                 file: FILE,
                 work: Work::For(LONG),
             }),
@@ -182,20 +168,5 @@ impl<'a> Loads<'a> {
             journal.note(Level::Info, &text)?;
         }
         Ok(())
-    }
-}
-
-impl Kept {
-    fn make(directory: &Path, seed: u64) -> anyhow::Result<Self> {
-        let source = DiskSource::make(directory, FILE, seed).map_err(|error| Refusal::Machine(error.to_string()))?;
-        let inherited = File::open(source.path()).context("opening the disk load's source")?;
-        // Stations have their own processes: nothing of this one's can be seen there but what is inherited.
-        fcntl(&inherited, FcntlArg::F_SETFD(FdFlag::empty())).context("keeping the disk load's source open")?;
-        Ok(Self { _source: source, inherited })
-    }
-
-    /// Where a worker that has inherited it finds it.
-    fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.inherited.as_raw_fd()))
     }
 }

@@ -18,7 +18,19 @@ use crate::{files, hosts, preflight};
 /// Larger than any processor's cache (`NetPIPE` 5 has 200 MB).
 const COLD_POOL: Bytes = Bytes::new(200_000_000);
 
-/// Two stations; the rate counts only where it is emulated.
+/// Two stations with one veth pair between them and nothing else.
+const VETH_PAIR: &str = "\
+name = \"pair\"
+bare = true
+[segments.cable]
+medium = \"switched-ethernet\"
+[stations.near]
+segment = \"cable\"
+[stations.far]
+segment = \"cable\"
+";
+
+/// Two stations on an emulated line.
 const PAIR: &str = "\
 name = \"pair\"
 [stations.near]
@@ -43,8 +55,6 @@ pub(super) struct Asked {
 /// The stations that the ends are put in.
 pub(super) struct Stations {
     pub(super) drawing: Drawing,
-    /// Whether they have a veth pair between them and nothing else.
-    pub(super) bare: bool,
     pub(super) near: String,
     pub(super) far: String,
 }
@@ -288,7 +298,7 @@ fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
     let text = source.with_settings(&pipe.settings);
     let place = Place::Drawing { name: drawing.name.clone(), text, from: near.clone(), to: far.clone() };
     let name = drawing.name.clone();
-    Ok((place, name, Some(Stations { drawing, bare: false, near, far })))
+    Ok((place, name, Some(Stations { drawing, near, far })))
 }
 
 impl Stations {
@@ -301,9 +311,9 @@ impl Stations {
             Place::Drawing { text, from, to, .. } => {
                 let drawing = files::stored(text).map_err(|error| Refusal::Usage(error.to_string()))?;
                 btu_testbed::house::check(&drawing)?;
-                Ok(Some(Self { drawing, bare: false, near: from.clone(), far: to.clone() }))
+                Ok(Some(Self { drawing, near: from.clone(), far: to.clone() }))
             }
-            Place::Stations { network: Network::Machines(_) } => {
+            Place::Stations { network: Network::Machines(_) | Network::Drawing(_) } => {
                 Err(Refusal::Usage("a pipe is measured between two machines, not three: begin a new run".to_owned())
                     .into())
             }
@@ -312,12 +322,12 @@ impl Stations {
 
     fn pair(rate: Option<BitRate>) -> anyhow::Result<Self> {
         let reader = Reader::new("the pair of stations");
-        let reader = match rate {
-            Some(rate) => reader.set("links.cable.rate", &format!("{} b/s", rate.bits_per_second())),
-            None => reader,
+        let drawing = match rate {
+            Some(rate) => reader.set("links.cable.rate", &format!("{} b/s", rate.bits_per_second())).read(PAIR),
+            None => reader.read(VETH_PAIR),
         };
-        let drawing = reader.read(PAIR).map_err(|error| Refusal::Usage(error.to_string()))?;
+        let drawing = drawing.map_err(|error| Refusal::Usage(error.to_string()))?;
         let (near, far) = ("near".to_owned(), "far".to_owned());
-        Ok(Self { drawing, bare: rate.is_none(), near, far })
+        Ok(Self { drawing, near, far })
     }
 }

@@ -1,28 +1,33 @@
 //! Going on with a run that broke off: its plan and its network again, and what is known already.
 
-use btu_store::{RunId, RunRow, Store};
-use btu_suite::hint;
-use btu_suite::pipe::{self, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, points_of};
+use btu_control::environment;
+use btu_store::{RunLock, RunRow, Store};
+use btu_suite::pipe::{self, PipePlan, Place, Point, SetPlan, SetPoint, points_of};
 
 use super::job::Job;
 use super::plan::{Asked, Stations, remote_of};
-use super::show::plan;
-use crate::exit::Refusal;
+use crate::resume::{self, Measuring};
 
 /// A run that is to be finished.
 pub(super) struct Resumed {
-    pub(super) run: RunId,
+    pub(super) lock: RunLock,
+    pub(super) row: RunRow,
     /// What is stored of each of its signatures.
     pub(super) known: Vec<Vec<Point>>,
+    /// What the run has to keep of how it was resumed.
+    pub(super) warnings: Vec<String>,
 }
 
-/// What the run that the user calls `name` asked for, and what is known of it.
-pub(super) fn resumed(store: &Store, name: &str) -> anyhow::Result<(Asked, Resumed)> {
-    let row = store.run(name)?;
-    let run = row.summary.id;
-    let (job, known) = job(store, &row)?;
+/// What this run asked for.
+pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
+    resume::made_by(row, Measuring::Pipe)?;
+    let job = if row.summary.suite == pipe::SUITE {
+        Job::One(Box::new(resume::plan(row)?))
+    } else {
+        Job::Set(resume::plan::<SetPlan>(row)?)
+    };
     for plan in job.plans() {
-        refuse_other_version(run, plan)?;
+        resume::is_its_plan(row, (plan.version, PipePlan::VERSION), &job.hash())?;
     }
     let elsewhere = job.plans().iter().find(|plan| plan.place != Place::Here);
     let stations = elsewhere.map_or(Ok(None), |plan| Stations::of(&plan.place))?;
@@ -30,38 +35,22 @@ pub(super) fn resumed(store: &Store, name: &str) -> anyhow::Result<(Asked, Resum
     let network = row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
     let jobs = vec![job];
     let remote = remote_of(&jobs);
-    let asked = Asked { jobs, network, stations, remote };
-    Ok((asked, Resumed { run, known }))
+    Ok(Asked { jobs, network, stations, remote })
 }
 
-fn job(store: &Store, row: &RunRow) -> anyhow::Result<(Job, Vec<Vec<Point>>)> {
+/// Takes the run up again, where something is left to do and this is still the machine.
+pub(super) fn take_up(store: &Store, row: RunRow, asked: &Asked, force: bool) -> anyhow::Result<Option<Resumed>> {
+    let Some(lock) = resume::lock(store, &row)? else { return Ok(None) };
+    let warning = resume::same_machine(&row, None, &environment::collect(), force)?;
+    let known = known(store, &row, asked.jobs.first())?;
+    Ok(Some(Resumed { lock, row, known, warnings: warning.into_iter().collect() }))
+}
+
+fn known(store: &Store, row: &RunRow, job: Option<&Job>) -> anyhow::Result<Vec<Vec<Point>>> {
     let run = row.summary.id;
-    let suite = row.summary.suite.as_str();
-    if suite == pipe::SUITE {
-        let plan: PipePlan = plan(row)?;
-        return Ok((Job::One(Box::new(plan)), vec![store.records(run)?]));
-    }
-    if Purpose::of_suite(suite).is_some() {
-        let plan: SetPlan = plan(row)?;
+    if let Some(Job::Set(set)) = job {
         let points: Vec<SetPoint> = store.records(run)?;
-        let known = (0..plan.series.len()).map(|series| points_of(&points, series)).collect();
-        return Ok((Job::Set(plan), known));
+        return Ok((0..set.series.len()).map(|series| points_of(&points, series)).collect());
     }
-    let problem = if suite == hint::SUITE {
-        format!("run {run} is one of HINT, whose steps belong together: begin a new one with `btu pipe --hint`")
-    } else {
-        format!("run {run} is none of `btu pipe`: resume it with `btu rate --resume {run}`")
-    };
-    Err(Refusal::Usage(problem).into())
-}
-
-fn refuse_other_version(run: RunId, plan: &PipePlan) -> Result<(), Refusal> {
-    if plan.version == PipePlan::VERSION {
-        return Ok(());
-    }
-    Err(Refusal::Usage(format!(
-        "run {run} was planned by another btu (plan version {}, this one has {}): finish it with that one",
-        plan.version,
-        PipePlan::VERSION
-    )))
+    Ok(vec![store.records(run)?])
 }

@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::cli::{Common, Pipe};
-use crate::preflight;
 use crate::stored::head;
 use crate::terminal::{print, print_json, text_options};
+use crate::{preflight, provenance};
 
 /// Whether a run of this suite is one of `btu pipe`.
 pub(crate) fn is_ours(suite: &str) -> bool {
@@ -25,6 +25,9 @@ pub(crate) fn is_ours(suite: &str) -> bool {
 struct Document<'a> {
     run: &'a RunRow,
     result: Outcome,
+    /// On what else it was resumed, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resumed_elsewhere: Vec<String>,
 }
 
 /// What a run amounts to.
@@ -66,7 +69,7 @@ fn document<'a>(store: &Store, row: &'a RunRow) -> anyhow::Result<Document<'a>> 
     } else {
         Outcome::One(Box::new(signature(store, row)?))
     };
-    Ok(Document { run: row, result })
+    Ok(Document { run: row, result, resumed_elsewhere: provenance::changes(row) })
 }
 
 /// What a run of a single signature amounts to.

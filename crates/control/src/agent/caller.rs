@@ -1,4 +1,6 @@
-//! Who calls, and which way he came in.
+//! Who calls, which way it came in, and between which addresses.
+
+use std::net::{IpAddr, SocketAddr};
 
 use tonic::Request;
 
@@ -15,9 +17,35 @@ pub(super) enum Way {
     Network,
 }
 
+/// The two ends of a control connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// This host's address.
+    pub local: IpAddr,
+    /// The controller's, which has answered from there.
+    pub remote: IpAddr,
+}
+
+/// What a connection by TLS says about its other end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// The holder of the certificate.
+    pub peer: Peer,
+    /// Where it came from; none where the system did not tell.
+    pub connection: Option<Connection>,
+}
+
 /// Who calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Caller {
+pub(super) struct Caller {
+    pub(super) who: Who,
+    /// None where the control connection does not cross a network.
+    pub(super) connection: Option<Connection>,
+}
+
+/// What is known of a caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Who {
     /// Somebody on this machine.
     Local,
     /// Whoever started this process; ssh knows who, and this process speaks with nobody else.
@@ -28,14 +56,36 @@ pub(super) enum Caller {
     Nobody,
 }
 
+impl Connection {
+    /// Between these two; an IPv4 address written as an IPv6 one is the same address.
+    pub(super) fn between(local: SocketAddr, remote: SocketAddr) -> Self {
+        Self { local: local.ip().to_canonical(), remote: remote.ip().to_canonical() }
+    }
+
+    /// That of the ssh server which started this process: `SSH_CONNECTION` of ssh(1), the client's address and port and the
+    /// server's.
+    fn of_ssh() -> Option<Self> {
+        Self::parse_ssh(&std::env::var("SSH_CONNECTION").ok()?)
+    }
+
+    fn parse_ssh(said: &str) -> Option<Self> {
+        let [remote, _, local, _] = said.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        // A link-local address comes with the name of its interface.
+        let address = |text: &str| Some(text.split('%').next()?.parse::<IpAddr>().ok()?.to_canonical());
+        Some(Self { local: address(local)?, remote: address(remote)? })
+    }
+}
+
 impl Way {
     pub(super) fn caller<T>(self, request: &Request<T>) -> Caller {
         match self {
-            Self::Unix => Caller::Local,
-            Self::Stdio => Caller::Starter,
-            Self::Network => match request.extensions().get::<Peer>() {
-                Some(peer) => Caller::Named(peer.name.clone()),
-                None => Caller::Nobody,
+            Self::Unix => Caller { who: Who::Local, connection: None },
+            Self::Stdio => Caller { who: Who::Starter, connection: Connection::of_ssh() },
+            Self::Network => match request.extensions().get::<Arrival>() {
+                Some(Arrival { peer, connection }) => {
+                    Caller { who: Who::Named(peer.name.clone()), connection: *connection }
+                }
+                None => Caller { who: Who::Nobody, connection: None },
             },
         }
     }
@@ -44,13 +94,37 @@ impl Way {
 impl Caller {
     /// The name that was proved; empty when none was asked for.
     pub(super) fn name(&self) -> &str {
-        match self {
-            Self::Named(name) => name,
-            Self::Local | Self::Starter | Self::Nobody => "",
+        match &self.who {
+            Who::Named(name) => name,
+            Who::Local | Who::Starter | Who::Nobody => "",
         }
     }
 
     pub(super) fn is_local(&self) -> bool {
-        *self == Self::Local
+        self.who == Who::Local
+    }
+
+    /// Whether it has this machine's loopback network anyway: a user here, or one that came in over it.
+    pub(super) fn has_loopback(&self) -> bool {
+        match self.who {
+            Who::Local | Who::Starter => true,
+            Who::Named(_) | Who::Nobody => self.connection.is_some_and(|connection| connection.remote.is_loopback()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ssh_says_where_it_comes_from() {
+        let parsed = Connection::parse_ssh("192.0.2.9 51234 ::ffff:192.0.2.10 22").unwrap();
+        assert_eq!((parsed.remote, parsed.local), ("192.0.2.9".parse().unwrap(), "192.0.2.10".parse().unwrap()));
+        let linked = Connection::parse_ssh("fe80::1%eth0 1 fe80::2%eth0 22").unwrap();
+        assert_eq!(linked.remote, "fe80::1".parse::<IpAddr>().unwrap());
+        for wrong in ["", "192.0.2.9", "a b c d", "192.0.2.9 1 192.0.2.10 22 5"] {
+            assert_eq!(Connection::parse_ssh(wrong), None, "{wrong}");
+        }
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use btu_load::DiskSource;
 use tokio::sync::watch;
 
+use super::budget::Claim;
 use super::cell::Cell;
 use super::impair::Impaired;
 use super::worker::{Heard, Rein};
@@ -21,10 +24,19 @@ pub(super) type Outcome = Option<Result<CollectReply, String>>;
 #[derive(Default)]
 pub(super) struct Desk {
     pub(super) cell: Option<Cell>,
-    /// Holds the disk activity's source file open; it has no name, so nothing is left when the agent dies.
-    pub(super) source: Option<DiskSource>,
+    pub(super) source: Option<Kept>,
+    /// Stops the making of a source file, while one is being made.
+    pub(super) furnishing: Weak<AtomicBool>,
     pub(super) impaired: BTreeMap<IpAddr, Impaired>,
     collections: VecDeque<Collection>,
+}
+
+/// The disk activity's source file: it has no name, so nothing is left when the agent dies.
+pub(super) struct Kept {
+    /// Holds it open.
+    pub(super) file: DiskSource,
+    /// The room that it takes.
+    pub(super) claim: Arc<Claim>,
 }
 
 /// A cell that is being collected, or was.
@@ -90,12 +102,19 @@ impl Desk {
     /// The controller is lost: what has finished is kept, the rest is killed, the impairments are undone.
     pub(super) fn settle(&mut self) {
         self.impaired.clear();
+        self.stop_furnishing();
         if let Some(cell) = self.cell.take_if(|cell| cell.is_started()) {
             let all = cell.ears().into_keys().collect();
             self.begin(cell, all);
         }
         self.cell = None;
         self.reins().for_each(Rein::settle);
+    }
+
+    fn stop_furnishing(&self) {
+        if let Some(stop) = self.furnishing.upgrade() {
+            stop.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Cells whose accounts are kept.
@@ -115,6 +134,7 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
+        self.stop_furnishing();
         self.abandon();
     }
 }

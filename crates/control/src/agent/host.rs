@@ -3,25 +3,30 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use btu_load::DiskSource;
 use btu_suite::activity::{Activity, Order};
+use btu_suite::bounds::{BoundedOrder, Bounds};
+use btu_suite::needs::on_disk;
 use btu_suite::network::Impairment;
 use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
-use super::caller::Caller;
+use super::budget::{Budget, Claim, Demand};
+use super::caller::{Caller, Who};
 use super::cell::Cell;
+use super::description::Description;
 use super::desk::Desk;
-use super::impair::Impaired;
+use super::impair::{ImpairError, Impaired, carriers_of, interface_of};
 use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
-use crate::protocol::{HelloReply, PROTOCOL};
+use crate::protocol::{DescribeReply, HelloReply, PROTOCOL};
 use crate::{clock, octets};
 
 /// Whose work: a session's, or that of this machine's own who need none.
@@ -40,6 +45,47 @@ pub(super) struct Host {
     /// Tells the timer that the next lease ends at another time.
     leases: Notify,
     journal: Journal,
+    /// What all work in hand takes.
+    budget: Budget,
+    description: Description,
+}
+
+/// How long work that was ended a moment ago is waited for when there is no room for more.
+const ROOM_LIMIT: Duration = Duration::from_secs(1);
+
+/// The activity that a source file is made for.
+const DISK: &str = "disk";
+
+/// A worker's part of the host, until it has ended.
+#[derive(Debug)]
+pub(super) struct WorkClaim {
+    _claim: Claim,
+    _source: Option<Arc<Claim>>,
+}
+
+/// A source file that may be made.
+pub(super) struct Furnishing {
+    pub(super) directory: PathBuf,
+    pub(super) claim: Claim,
+    /// Turns true when nobody wants the file any more.
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+/// Why an order is not carried out.
+struct Refused {
+    forbidden: Forbidden,
+    /// Whether the end of other work can change it.
+    may_pass: bool,
+}
+
+impl Refused {
+    fn for_good(forbidden: Forbidden) -> Self {
+        Self { forbidden, may_pass: false }
+    }
+
+    fn for_now(forbidden: Forbidden) -> Self {
+        Self { forbidden, may_pass: true }
+    }
 }
 
 struct State {
@@ -101,6 +147,8 @@ impl Host {
             state: Mutex::new(State { policy, sessions, desks: BTreeMap::new(), timer: false }),
             leases: Notify::new(),
             journal: Journal::default(),
+            budget: Budget::default(),
+            description: Description::default(),
         }))
     }
 
@@ -119,31 +167,84 @@ impl Host {
     /// Whether the caller may do anything at all.
     pub(super) fn welcome(&self, caller: &Caller) -> Result<(), Status> {
         let state = self.state();
-        match (&state.policy, caller) {
-            (_, Caller::Nobody) => Err(Status::unauthenticated("this connection shows no certificate")),
-            (Some(policy), Caller::Named(name)) => {
+        match (&state.policy, &caller.who) {
+            (_, Who::Nobody) => Err(Status::unauthenticated("this connection shows no certificate")),
+            (Some(policy), Who::Named(name)) => {
                 policy.check_controller(name).map_err(|error| self.forbidden(caller, &error))
             }
             _ => Ok(()),
         }
     }
 
-    /// The order as it is carried out here.
-    pub(super) fn admit(&self, caller: &Caller, place: Place, order: Order) -> Result<Order, Status> {
-        let state = self.state();
-        let Some(policy) = &state.policy else { return Ok(order) };
-        let source = state.desks.get(&place).and_then(|desk| desk.source.as_ref()).map(DiskSource::path);
-        policy.admit(order, caller.is_local(), source.as_deref()).map_err(|error| self.forbidden(caller, &error))
+    /// The order as it is carried out here, and its part of the host. Work that was ended a moment ago may still be dying:
+    /// where there is no room, it is waited for a little.
+    pub(super) async fn admit(
+        &self,
+        caller: &Caller,
+        place: Place,
+        order: Order,
+    ) -> Result<(BoundedOrder, WorkClaim), Status> {
+        let until = Instant::now() + ROOM_LIMIT;
+        loop {
+            let released = self.budget.released();
+            let refused = match self.try_admit(caller, place, order.clone()) {
+                Ok(admitted) => return Ok(admitted),
+                Err(Refused { forbidden, may_pass: true }) if Instant::now() < until => forbidden,
+                Err(Refused { forbidden, .. }) => return Err(self.forbidden(caller, &forbidden)),
+            };
+            if timeout_at(until, released).await.is_err() {
+                return Err(self.forbidden(caller, &refused));
+            }
+        }
     }
 
-    /// Where a source file of so many bytes is made; `wanted` counts only for this machine's own user.
-    pub(super) fn scratch(&self, caller: &Caller, wanted: String, file_bytes: u64) -> Result<PathBuf, Status> {
+    fn try_admit(&self, caller: &Caller, place: Place, order: Order) -> Result<(BoundedOrder, WorkClaim), Refused> {
         let state = self.state();
-        let Some(policy) = &state.policy else { return Ok(wanted.into()) };
-        // As much again for the copy.
-        let room = policy.check_room("disk", Bytes::new(file_bytes.saturating_mul(2)));
-        room.map_err(|error| self.forbidden(caller, &error))?;
-        Ok(if caller.is_local() { wanted.into() } else { policy.scratch_directory().to_owned() })
+        let kept = state.desks.get(&place).and_then(|desk| desk.source.as_ref());
+        let bounded = match &state.policy {
+            None => BoundedOrder { order, bounds: Bounds::default() },
+            Some(policy) => {
+                let path = kept.map(|kept| kept.file.path());
+                policy.admit(order, caller, path.as_deref()).map_err(Refused::for_good)?
+            }
+        };
+        let demand = Demand::of(&bounded.order.activity.needs());
+        let kind = bounded.order.activity.kind();
+        let claim = self.claim(&state, place, demand, kind).map_err(Refused::for_now)?;
+        // The file that it reads takes its room as long as it has it open.
+        Ok((bounded, WorkClaim { _claim: claim, _source: kept.map(|kept| Arc::clone(&kept.claim)) }))
+    }
+
+    fn claim(&self, state: &State, place: Place, demand: Demand, kind: &str) -> Result<Claim, Forbidden> {
+        self.budget.claim(place, demand, |session, all| {
+            state.policy.as_ref().map_or(Ok(()), |policy| policy.check_sums(kind, session, all))
+        })
+    }
+
+    /// Room for a source file of so many bytes, before it is written. `wanted`, its directory, counts only for this machine's
+    /// own user.
+    pub(super) fn furnish(
+        &self,
+        caller: &Caller,
+        place: Place,
+        wanted: String,
+        size: Bytes,
+    ) -> Result<Furnishing, Status> {
+        let mut state = self.state();
+        let refuse = |forbidden: Forbidden| self.forbidden(caller, &forbidden);
+        state.policy.as_ref().map_or(Ok(()), |policy| policy.check_kind(DISK)).map_err(refuse)?;
+        let under_way = state.desks.get(&place).is_some_and(|desk| desk.furnishing.strong_count() > 0);
+        if under_way {
+            return Err(Status::failed_precondition("a source file is being made for this session already"));
+        }
+        let claim = self.claim(&state, place, Demand::file(on_disk(size)), DISK).map_err(refuse)?;
+        let directory = match &state.policy {
+            Some(policy) if !caller.is_local() => policy.scratch_directory().to_owned(),
+            _ => wanted.into(),
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        state.desks.entry(place).or_default().furnishing = Arc::downgrade(&stop);
+        Ok(Furnishing { directory, claim, stop })
     }
 
     fn forbidden(&self, caller: &Caller, forbidden: &Forbidden) -> Status {
@@ -151,13 +252,28 @@ impl Host {
         Status::permission_denied(forbidden.to_string())
     }
 
-    pub(super) fn executable(&self) -> &Path {
-        &self.executable
+    /// What this host is like, unless it is somebody else's just now.
+    pub(super) async fn describe(&self, caller: &Caller) -> Result<DescribeReply, Status> {
+        let (executable, scratch) = (self.executable.clone(), self.scratch_directory());
+        self.description.get(executable, scratch, || self.not_of_another(caller)).await
     }
 
-    /// The longest file that a worker may write.
-    pub(super) fn longest_file(&self) -> Option<Bytes> {
-        self.state().policy.as_ref().map(Policy::scratch_bytes)
+    fn not_of_another(&self, caller: &Caller) -> Result<(), Status> {
+        let now = now()?;
+        let mut state = self.state();
+        let due = state.sessions.pass(now);
+        state.carry_out(due);
+        match state.sessions.held_by_another(now, caller.name()) {
+            None => Ok(()),
+            Some(busy) => {
+                self.journal.disturbed(caller.name(), &busy);
+                Err(Status::failed_precondition(format!("the host is not looked at while it is {busy}")))
+            }
+        }
+    }
+
+    pub(super) fn executable(&self) -> &Path {
+        &self.executable
     }
 
     /// Where host activities may write.
@@ -173,8 +289,9 @@ impl Host {
     pub(super) fn introduce(&self) -> HelloReply {
         let state = self.state();
         let all = || Activity::KINDS.iter().map(|&kind| kind.to_owned()).collect();
+        let netem = self.netem && state.policy.as_ref().is_none_or(Policy::allows_impairing);
         let features =
-            [("kept-accounts", true), ("follow", true), ("policy", state.policy.is_some()), ("netem", self.netem)];
+            [("kept-accounts", true), ("follow", true), ("policy", state.policy.is_some()), ("netem", netem)];
         HelloReply {
             protocol: PROTOCOL,
             name: self.name.clone(),
@@ -272,12 +389,19 @@ impl Host {
     /// Impairs the interface with `address`, or no more.
     pub(super) fn impair(
         &self,
+        caller: &Caller,
         place: Place,
         address: IpAddr,
         wanted: Impairment,
         seed: u64,
     ) -> Result<String, Status> {
-        let refused = |error: super::impair::ImpairError| Status::failed_precondition(error.to_string());
+        let refused = |error: ImpairError| Status::failed_precondition(error.to_string());
+        let interface = if wanted.is_none() { String::new() } else { interface_of(address).map_err(refused)? };
+        if let (false, Some(policy)) = (wanted.is_none(), &self.state().policy) {
+            let control = caller.connection.map(carriers_of).unwrap_or_default();
+            let checked = policy.check_impair(&interface, wanted, &control);
+            checked.map_err(|forbidden| self.forbidden(caller, &forbidden))?;
+        }
         self.with_desk(place, |desk| {
             if wanted.is_none() {
                 desk.impaired.remove(&address);
@@ -287,7 +411,7 @@ impl Host {
                 impaired.change(wanted).map_err(refused)?;
                 return Ok(impaired.how());
             }
-            let impaired = Impaired::new(address, wanted, seed).map_err(refused)?;
+            let impaired = Impaired::new(&interface, wanted, seed).map_err(refused)?;
             let how = impaired.how();
             desk.impaired.insert(address, impaired);
             Ok(how)

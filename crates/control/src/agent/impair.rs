@@ -1,6 +1,8 @@
 //! Delay and loss for what comes in at an interface, by the kernel's netem.
 
-use std::net::IpAddr;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
 
 use btu_network::{Direction, Loss};
 use btu_suite::network::Impairment;
@@ -8,6 +10,8 @@ use btu_testbed::netem::{Guard, NetemError, apply};
 use btu_units::{BitRate, Probability};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
+
+use super::caller::Connection;
 
 /// Faster than any interface, so that the queueing discipline's rate adds nothing that was not asked for.
 const UNLIMITED: BitRate = BitRate::from_megabits_per_second(400_000);
@@ -30,9 +34,9 @@ pub(super) enum ImpairError {
 }
 
 impl Impaired {
-    /// Impairs the interface that has `address`.
-    pub(super) fn new(address: IpAddr, wanted: Impairment, seed: u64) -> Result<Self, ImpairError> {
-        Ok(Self(apply(&interface_of(address)?, &direction(wanted)?, seed)?))
+    /// Impairs an interface.
+    pub(super) fn new(interface: &str, wanted: Impairment, seed: u64) -> Result<Self, ImpairError> {
+        Ok(Self(apply(interface, &direction(wanted)?, seed)?))
     }
 
     /// Impairs it otherwise.
@@ -52,10 +56,44 @@ fn direction(wanted: Impairment) -> Result<Direction, ImpairError> {
     Ok(Direction { loss, ..Direction::new(UNLIMITED, wanted.delay) })
 }
 
-fn interface_of(address: IpAddr) -> Result<String, ImpairError> {
+/// The interface that has `address`.
+pub(super) fn interface_of(address: IpAddr) -> Result<String, ImpairError> {
     let mut all = getifaddrs().map_err(ImpairError::Interfaces)?;
     let found = all.find(|interface| interface.address.as_ref().and_then(ip) == Some(address));
     found.map(|interface| interface.interface_name).ok_or(ImpairError::NoInterface(address))
+}
+
+/// The interfaces that carry a control connection: the one that has its local address, the one by which packets leave for
+/// its other end, and those below them, of which a bridge, a bond or a VLAN is made.
+pub(super) fn carriers_of(connection: Connection) -> Vec<String> {
+    let leaving = UdpSocket::bind(match connection.remote {
+        IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    });
+    // Nothing is sent: the kernel only looks for the way (connect(2)), and the port does not matter.
+    let leaving = leaving.and_then(|socket| {
+        socket.connect((connection.remote, 9))?;
+        socket.local_addr()
+    });
+    let addresses = [Some(connection.local), leaving.ok().map(|address| address.ip())];
+    let mut carriers = Vec::new();
+    for name in addresses.into_iter().flatten().filter_map(|address| interface_of(address).ok()) {
+        add_with_lower(name, &mut carriers);
+    }
+    carriers
+}
+
+/// Adds an interface and all below it, each once (`/sys/class/net/NAME/lower_*`).
+fn add_with_lower(name: String, all: &mut Vec<String>) {
+    if all.contains(&name) {
+        return;
+    }
+    let entries = fs::read_dir(Path::new("/sys/class/net").join(&name));
+    all.push(name);
+    let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    for lower in names.filter_map(|entry| entry.strip_prefix("lower_").map(str::to_owned)) {
+        add_with_lower(lower, all);
+    }
 }
 
 fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
@@ -65,9 +103,13 @@ fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use super::*;
+
+    #[test]
+    fn a_control_connection_is_carried_by_the_interface_of_its_address() {
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        assert_eq!(carriers_of(Connection { local: here, remote: here }), ["lo"]);
+    }
 
     #[test]
     fn an_address_has_an_interface_or_is_named() {

@@ -3,13 +3,21 @@
 //! ```toml
 //! activities = ["null", "tcp-send"]          # default: all but ftp-relay
 //! controllers = ["carol"]                    # default: every one with a valid certificate
-//! peers = ["10.0.0.0/8", "fd00::/8"]         # default: private networks and this machine
+//! peers = ["10.0.0.0/8", "fd00::/8"]         # default: private networks and the controller itself
 //! runs_at_once = 1
 //!
-//! [limits]                                   # of one activity
+//! [limits]                                   # of all that is in hand at a time
+//! workers = 64
 //! rate = "1 Gb/s"                            # default: none
 //! bytes = "100 GB"                           # default: none
-//! duration = "1 h"                           # default: a day
+//! duration = "1 h"                           # of one activity; default: a day
+//! memory = "4 GiB"                           # of one worker
+//! open_files = 1024                          # of one worker
+//!
+//! [impair]
+//! interfaces = ["eth1"]                      # default: all but that of the control connection
+//! loss = 0.1
+//! delay = "100 ms"
 //!
 //! [scratch]
 //! directory = "/var/lib/btu/scratch"         # default: the service manager's, else the system's temporary directory
@@ -17,7 +25,7 @@
 //! ```
 
 mod check;
-mod cidr;
+mod impair;
 mod read;
 
 #[cfg(test)]
@@ -27,9 +35,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::Activity;
+use btu_suite::peers::{self, Cidr};
 use btu_units::{BitRate, Bytes, Span};
 
-pub use cidr::Cidr;
 pub use read::PolicyError;
 
 /// A rule's value, and where it stands.
@@ -50,9 +58,17 @@ pub struct Policy {
     controllers: Rule<Vec<String>>,
     peers: Rule<Vec<Cidr>>,
     runs_at_once: Rule<usize>,
+    workers: Rule<u64>,
     rate: Rule<Option<BitRate>>,
     bytes: Rule<Option<Bytes>>,
     duration: Rule<Span>,
+    memory: Rule<Bytes>,
+    open_files: Rule<u64>,
+    /// None: any but those that are never impaired.
+    impair_interfaces: Rule<Option<Vec<String>>>,
+    /// Probability that a packet is dropped.
+    impair_loss: Rule<f64>,
+    impair_delay: Rule<Span>,
     scratch_directory: Rule<PathBuf>,
     scratch_bytes: Rule<Bytes>,
 }
@@ -66,7 +82,19 @@ pub struct Forbidden {
     place: String,
 }
 
-/// The largest scratch file of the default.
+/// Delaying and dropping packets, as `activities` calls it: not a worker's, but as much something that is done.
+const IMPAIR: &str = "impair";
+
+/// Workers at a time of the default: a pipe of many pairs has one, a cell of the rating four at most.
+const WORKERS: u64 = 64;
+/// What one worker may have of its own: the largest that is needed are the buffers of a pipe of many pairs and large messages.
+const MEMORY: Bytes = Bytes::new(4 << 30);
+const OPEN_FILES: u64 = 1024;
+/// Greatest impairment of the default: ten times the loss, and a hundred times the delay, of the paper's black boxes.
+const LOSS: f64 = 0.1;
+const DELAY: Span = Span::from_milliseconds(100);
+
+/// All that scratch files of the default take together.
 const SCRATCH: Bytes = Bytes::new(2 << 30);
 /// The longest activity of the default; a lost controller ends it far earlier.
 const DAY: Span = Span::from_seconds(86_400);
@@ -79,20 +107,31 @@ impl<T> Rule<T> {
 
 impl Default for Policy {
     fn default() -> Self {
-        let all = Activity::KINDS.iter().filter(|&&kind| kind != "ftp-relay");
+        let all = known_kinds().filter(|&kind| kind != "ftp-relay");
         Self {
             source: None,
-            activities: Rule::default_of(all.map(|&kind| kind.to_owned()).collect()),
+            activities: Rule::default_of(all.map(str::to_owned).collect()),
             controllers: Rule::default_of(Vec::new()),
-            peers: Rule::default_of(cidr::private()),
+            peers: Rule::default_of(peers::private()),
             runs_at_once: Rule::default_of(1),
+            workers: Rule::default_of(WORKERS),
             rate: Rule::default_of(None),
             bytes: Rule::default_of(None),
             duration: Rule::default_of(DAY),
+            memory: Rule::default_of(MEMORY),
+            open_files: Rule::default_of(OPEN_FILES),
+            impair_interfaces: Rule::default_of(None),
+            impair_loss: Rule::default_of(LOSS),
+            impair_delay: Rule::default_of(DELAY),
             scratch_directory: Rule::default_of(default_scratch()),
             scratch_bytes: Rule::default_of(SCRATCH),
         }
     }
+}
+
+/// All that `activities` can name.
+fn known_kinds() -> impl Iterator<Item = &'static str> {
+    Activity::KINDS.into_iter().chain([IMPAIR])
 }
 
 /// What the service manager keeps for it (systemd.exec(5), `StateDirectory=`), else a temporary directory.
@@ -123,14 +162,19 @@ impl Policy {
         &self.scratch_directory.value
     }
 
-    /// How much host activities may write.
-    pub fn scratch_bytes(&self) -> Bytes {
-        self.scratch_bytes.value
-    }
-
     /// Kinds of activity that are allowed.
     pub fn activities(&self) -> &[String] {
         &self.activities.value
+    }
+
+    /// Whether something of this kind may be done at all.
+    pub(super) fn allows(&self, kind: &str) -> bool {
+        self.activities.value.iter().any(|allowed| allowed == kind)
+    }
+
+    /// Whether packets may be delayed and dropped.
+    pub fn allows_impairing(&self) -> bool {
+        self.allows(IMPAIR)
     }
 
     /// Most runs at once.

@@ -72,7 +72,6 @@ pub struct ServiceSettings {
 /// Serves until SIGTERM or SIGINT, or until the connection of [`Entrance::Stdio`] ends. SIGHUP reads the policy, the
 /// identity and the revocations again.
 pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
-    let_workers_in();
     let policy = load_policy(settings.policy.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
     runtime.block_on(async {
@@ -89,14 +88,6 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
         host.end();
         ended
     })
-}
-
-/// Workers open the disk activity's source file as `/proc/AGENT/fd/N`. The kernel forbids that of a program that got
-/// capabilities from its file (setcap), since it is not "dumpable" (prctl(2), ptrace(2)). When it is, a process of the same
-/// user may do it that has the same capabilities; workers get them from the same file.
-fn let_workers_in() {
-    // prctl(2) knows no reason to refuse it.
-    nix::sys::prctl::set_dumpable(true).ok();
 }
 
 fn load_policy(path: Option<&Path>) -> Result<Policy, AgentError> {
@@ -248,6 +239,8 @@ fn reload_trust(keeper: &Keeper, trust: &Trust) {
             for peer in revocations.iter().flat_map(|revocations| keeper.dismiss(revocations)) {
                 eprintln!("agent: controller {} is sent away: its certificate is revoked", peer.name);
             }
+            // Whoever sent SIGHUP learns by this line that from now on the new list counts.
+            eprintln!("agent: read the identity and the revocations again");
         }
         Err(error) => eprintln!("agent: the identity and the revocations stay as they are: {error}"),
     }

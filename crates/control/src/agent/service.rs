@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_load::DiskSource;
 use btu_suite::activity::Order;
@@ -13,11 +14,10 @@ use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 
 use super::caller::{Caller, Way};
-use super::desk::Desk;
-use super::host::{Host, internal};
+use super::desk::{Desk, Kept};
+use super::host::{Furnishing, Host, internal};
 use super::sessions::{Answer, Asked};
 use super::worker::{Heard, Worker};
-use crate::doctor;
 use crate::protocol::agent_server::Agent;
 use crate::protocol::{
     AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FollowRequest,
@@ -46,6 +46,7 @@ type Words = Pin<Box<dyn Stream<Item = Result<Told, Status>> + Send>>;
 #[tonic::async_trait]
 impl Agent for Service {
     async fn hello(&self, request: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
+        self.caller(&request)?;
         let HelloRequest { protocol, btu_version } = request.into_inner();
         if protocol != PROTOCOL {
             let own = (PROTOCOL, env!("CARGO_PKG_VERSION"));
@@ -55,14 +56,8 @@ impl Agent for Service {
     }
 
     async fn describe(&self, request: Request<DescribeRequest>) -> Result<Response<DescribeReply>, Status> {
-        self.caller(&request)?;
-        let (executable, scratch) = (self.host.executable().to_owned(), self.host.scratch_directory());
-        let looked = tokio::task::spawn_blocking(move || doctor::look(&executable, &scratch));
-        let facts = looked.await.map_err(internal("looking around"))?;
-        let findings_json = serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
-        let environment_json =
-            serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
-        Ok(Response::new(DescribeReply { environment_json, findings_json }))
+        let caller = self.caller(&request)?;
+        self.host.describe(&caller).await.map(Response::new)
     }
 
     async fn reserve(&self, request: Request<ReserveRequest>) -> Result<Response<ReserveReply>, Status> {
@@ -107,7 +102,7 @@ impl Agent for Service {
         let address: IpAddr =
             address.parse().map_err(|_| Status::invalid_argument(format!("`{address}` is no address")))?;
         let wanted = Impairment { delay: Span::from_nanoseconds(delay_ns), loss };
-        let how = self.host.impair(session, address, wanted, seed)?;
+        let how = self.host.impair(&caller, session, address, wanted, seed)?;
         Ok(Response::new(ImpairReply { how }))
     }
 
@@ -117,10 +112,9 @@ impl Agent for Service {
         let session = self.host.working(&caller, &session)?;
         let order: Order = serde_json::from_str(&order_json)
             .map_err(|error| Status::invalid_argument(format!("reading the order: {error}")))?;
-        let order = self.host.admit(&caller, session, order)?;
-        let order_json = serde_json::to_string(&order).map_err(internal("writing the order"))?;
         self.host.cell(session, cell, |_| ())?;
-        let worker = Worker::prepare(self.host.executable(), self.host.longest_file(), &order, &order_json).await?;
+        let (order, claim) = self.host.admit(&caller, session, order).await?;
+        let worker = Worker::prepare(self.host.executable(), &order, claim).await?;
         let endpoint = worker.endpoint.map(|endpoint| endpoint.to_string()).unwrap_or_default();
         // The session may have lapsed meanwhile; then the worker is dropped here, and so killed.
         self.host.still(&caller, session)?;
@@ -179,16 +173,30 @@ impl Agent for Service {
         let caller = self.caller(&request)?;
         let FurnishRequest { directory, file_bytes, seed, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
-        let directory = self.host.scratch(&caller, directory, file_bytes)?;
-        let made = tokio::task::spawn_blocking(move || DiskSource::make(&directory, Bytes::new(file_bytes), seed));
-        let source = made
+        let size = Bytes::new(file_bytes);
+        let Furnishing { directory, claim, stop } = self.host.furnish(&caller, session, directory, size)?;
+        let given_up = StopWhenDropped(Arc::clone(&stop));
+        let made = tokio::task::spawn_blocking(move || {
+            DiskSource::make_unless(&directory, size, seed, &stop).map(|file| Kept { file, claim: Arc::new(claim) })
+        });
+        let kept = made
             .await
             .map_err(internal("making the disk activity's source file"))?
             .map_err(|error| Status::resource_exhausted(error.to_string()))?;
-        let path = source.path().to_string_lossy().into_owned();
+        drop(given_up);
+        let path = kept.file.path().to_string_lossy().into_owned();
         self.host.still(&caller, session)?;
-        self.host.with_desk(session, |desk| desk.source = Some(source))?;
+        self.host.with_desk(session, |desk| desk.source = Some(kept))?;
         Ok(Response::new(FurnishReply { source: path }))
+    }
+}
+
+/// Stops the making of a file when its caller hangs up.
+struct StopWhenDropped(Arc<AtomicBool>);
+
+impl Drop for StopWhenDropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -215,3 +223,6 @@ async fn next_word(
     };
     Some((Told { word_json }, (ear, told + 1)))
 }
+
+#[cfg(test)]
+mod tests;

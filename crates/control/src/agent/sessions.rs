@@ -185,18 +185,22 @@ impl Sessions {
 
     /// The one that is over first, when nobody else is let in.
     fn busy(&self, now: Time) -> Option<Busy> {
-        let held: Vec<_> = self
-            .all
-            .iter()
-            .filter_map(|session| match session.state {
-                State::Held { over, .. } => Some((over, session)),
-                State::Lapsed { .. } => None,
-            })
-            .collect();
-        if held.len() < self.rules.most {
-            return None;
-        }
-        let (over, first) = held.into_iter().min_by_key(|(over, _)| *over)?;
+        let held = self.all.iter().filter(|session| session.is_held()).count();
+        if held < self.rules.most { None } else { self.first_of(now, |_| true) }
+    }
+
+    /// The one that is over first, when others have the host and `owner` has not.
+    pub(super) fn held_by_another(&self, now: Time, owner: &str) -> Option<Busy> {
+        let is_own = self.all.iter().any(|session| session.is_held() && session.owner == owner);
+        if is_own { None } else { self.first_of(now, |session| session.owner != owner) }
+    }
+
+    fn first_of(&self, now: Time, which: impl Fn(&Session) -> bool) -> Option<Busy> {
+        let held = self.all.iter().filter(|session| which(session)).filter_map(|session| match session.state {
+            State::Held { over, .. } => Some((over, session)),
+            State::Lapsed { .. } => None,
+        });
+        let (over, first) = held.min_by_key(|(over, _)| *over)?;
         let left = Span::from_nanoseconds(over.nanoseconds().saturating_sub(now.nanoseconds()));
         Some(Busy { run: first.run.clone(), controller: first.controller.clone(), left })
     }

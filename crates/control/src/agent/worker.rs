@@ -1,6 +1,6 @@
 //! One worker process as its agent sees it.
 //!
-//! Until the start the agent speaks with it directly. From then on a task attends it: keeps its words, kills it at its
+//! Until it is ready the agent speaks with it directly. From then on a task attends it: keeps its words, kills it at its
 //! deadline or when nobody holds its [`Worker`] any more, and writes its account, whether somebody waits for it or not.
 
 mod attendant;
@@ -10,19 +10,21 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use btu_suite::activity::{Order, Word};
+use btu_suite::activity::Word;
+use btu_suite::bounds::BoundedOrder;
 use btu_suite::record::Failure;
-use btu_units::{Bytes, Span};
+use btu_units::Span;
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tonic::Status;
 
-use attendant::{Attendant, account};
+use super::host::{WorkClaim, internal};
+use attendant::{Attendant, Due, account};
 use process::{Process, tell};
 
 /// How long setting up may take; creating a large disk file is the slowest.
-const PREPARE_LIMIT: Duration = Duration::from_secs(30);
+const PREPARE_LIMIT: Span = Span::from_seconds(30);
 
 /// How long a serving worker may take to end after it was told to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
@@ -32,9 +34,7 @@ pub(super) struct Worker {
     orders: ChildStdin,
     rein: Rein,
     heard: watch::Receiver<Heard>,
-    /// What attends it from the start on.
-    attendant: Option<Attendant>,
-    deadline: Span,
+    is_started: bool,
     /// Where the activity listens, if it does.
     pub(super) endpoint: Option<SocketAddr>,
 }
@@ -80,60 +80,53 @@ impl Rein {
 }
 
 impl Worker {
-    /// Makes the process, gives it its order and waits until it is ready. None of its files may be longer than `most`.
-    pub(super) async fn prepare(
-        executable: &Path,
-        most: Option<Bytes>,
-        order: &Order,
-        order_json: &str,
-    ) -> Result<Self, Status> {
-        let mut process = Process::spawn(executable, most)
+    /// Makes the process, gives it its order and waits until it is ready. Its deadline begins here, so that one that is never
+    /// started ends, too.
+    pub(super) async fn prepare(executable: &Path, bounded: &BoundedOrder, claim: WorkClaim) -> Result<Self, Status> {
+        let (deadline, began) = (bounded.order.deadline, Instant::now());
+        let order_json = serde_json::to_string(bounded).map_err(internal("writing the order"))?;
+        let mut process = Process::spawn(executable)
             .map_err(|error| Status::internal(format!("starting a worker ({}): {error}", executable.display())))?;
-        let kind = order.activity.kind();
-        match timeout(PREPARE_LIMIT, process.exchange(order_json)).await {
-            Ok(Ok(Word::Ready { endpoint })) => Ok(Self::new(process, order.deadline, endpoint)),
+        let kind = bounded.order.activity.kind();
+        let limit = PREPARE_LIMIT.min(deadline);
+        match timeout(limit.into(), process.exchange(&order_json)).await {
+            Ok(Ok(Word::Ready { endpoint })) => {
+                let due = Due { at: began + Duration::from(deadline), deadline };
+                Ok(Self::new(process, due, claim, endpoint))
+            }
             Ok(Ok(Word::Failed { message })) => Err(Status::aborted(message)),
             Ok(Ok(Word::Point(_) | Word::Step(_) | Word::Done(_))) => {
                 Err(Status::internal("the worker was done before it began"))
             }
             Ok(Err(trouble)) => Err(Status::internal(format!("preparing {kind}: {trouble}"))),
-            Err(_) => Err(Status::deadline_exceeded(format!(
-                "preparing {kind}: not ready after {} s",
-                PREPARE_LIMIT.as_secs()
-            ))),
+            Err(_) => Err(Status::deadline_exceeded(format!("preparing {kind}: not ready after {limit}"))),
         }
     }
 
-    fn new(process: Process, deadline: Span, endpoint: Option<SocketAddr>) -> Self {
+    fn new(process: Process, due: Due, claim: WorkClaim, endpoint: Option<SocketAddr>) -> Self {
         let Process { child, orders, words } = process;
         let (rein, wishes) = mpsc::channel(4);
         let (told, heard) = watch::channel(Heard::default());
-        let attendant = Some(Attendant { child, words, wishes, told });
-        Self { orders, rein: Rein(rein), heard, attendant, deadline, endpoint }
+        tokio::spawn(Attendant { child, words, wishes, told, claim }.attend(due));
+        Self { orders, rein: Rein(rein), heard, is_started: false, endpoint }
     }
 
     /// Says `go`, once. A worker that is already gone is found out when its account is fetched.
     pub(super) async fn start(&mut self) {
-        if self.attendant.is_none() {
+        if std::mem::replace(&mut self.is_started, true) {
             return;
         }
-        let due = Instant::now() + Duration::from(self.deadline);
         if let Err(error) = tell(&mut self.orders, "go").await {
             eprintln!("agent: starting a worker: {error}");
-        }
-        self.attend(due);
-    }
-
-    fn attend(&mut self, due: Instant) {
-        if let Some(attendant) = self.attendant.take() {
-            tokio::spawn(attendant.attend(due, self.deadline));
         }
     }
 
     /// The account of a worker that ends by itself, as JSON; it is killed at its deadline.
     pub(super) async fn finish(&mut self) -> String {
-        // One that was never started has nothing to say.
-        self.attend(Instant::now());
+        if !self.is_started {
+            // It has nothing to say.
+            self.rein.kill();
+        }
         let ended = self.heard.wait_for(|heard| heard.account.is_some()).await;
         ended
             .ok()
@@ -145,7 +138,6 @@ impl Worker {
     pub(super) async fn stop(&mut self) -> String {
         // One that cannot be told is gone, and its attendant sees that.
         tell(&mut self.orders, "stop").await.ok();
-        self.attend(Instant::now() + STOP_LIMIT);
         self.rein.wish(Wish::Stopped);
         self.finish().await
     }

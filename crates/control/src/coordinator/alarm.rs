@@ -1,10 +1,9 @@
 //! What ends a run from outside: signals, and parts of the testbed that die.
 
 use std::future::Future;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use btu_testbed::house::{HouseEvent, Testbed};
+use btu_testbed::house::NetworkHouse;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
@@ -23,12 +22,12 @@ pub(super) struct Alarm<'a> {
     terminate: Signal,
     hangup: Signal,
     /// Nothing where there is no testbed.
-    deaths: Option<&'a Receiver<HouseEvent>>,
+    house: Option<&'a NetworkHouse>,
 }
 
 impl<'a> Alarm<'a> {
     /// From now on the signals no longer end the process but ring here.
-    pub(super) fn set(testbed: Option<&'a Testbed>) -> Result<Self, CoordinatorError> {
+    pub(super) fn set(house: Option<&'a NetworkHouse>) -> Result<Self, CoordinatorError> {
         let listen = |kind| {
             signal(kind).map_err(|source| CoordinatorError::System { operation: "listening for signals", source })
         };
@@ -36,7 +35,7 @@ impl<'a> Alarm<'a> {
             keyboard: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
-            deaths: testbed.map(Testbed::events),
+            house,
         })
     }
 
@@ -50,7 +49,7 @@ impl<'a> Alarm<'a> {
             _ = self.keyboard.recv() => Err(CoordinatorError::Interrupted(Interrupt::Keyboard)),
             _ = self.terminate.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
             _ = self.hangup.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
-            death = death(self.deaths) => Err(CoordinatorError::Fallen(death)),
+            death = death(self.house) => Err(CoordinatorError::Fallen(death)),
             result = work => result,
         };
         match result {
@@ -63,10 +62,10 @@ impl<'a> Alarm<'a> {
     }
 
     async fn cause(&mut self, error: CoordinatorError) -> CoordinatorError {
-        let Some(deaths) = self.deaths else { return error };
+        let Some(house) = self.house else { return error };
         let deadline = Instant::now() + NEWS_DELAY;
         while Instant::now() < deadline {
-            if let Ok(event) = deaths.try_recv() {
+            if let Some(event) = house.fallen() {
                 return CoordinatorError::Fallen(event.to_string());
             }
             sleep(LOOK / 4).await;
@@ -76,10 +75,10 @@ impl<'a> Alarm<'a> {
 }
 
 /// Waits for a part of the testbed to die.
-async fn death(events: Option<&Receiver<HouseEvent>>) -> String {
-    let Some(events) = events else { return std::future::pending().await };
+async fn death(house: Option<&NetworkHouse>) -> String {
+    let Some(house) = house else { return std::future::pending().await };
     loop {
-        if let Ok(event) = events.try_recv() {
+        if let Some(event) = house.fallen() {
             return event.to_string();
         }
         sleep(LOOK).await;

@@ -52,7 +52,7 @@ impl Pilots<'_> {
         self.step();
         let mut costs = Vec::with_capacity(NULL_CELLS);
         for _ in 0..NULL_CELLS {
-            costs.push(self.stage.play(&null_script(self.base)).await?.overhead_ns);
+            costs.push(self.stage.play(&null_script(self.plan, self.base)).await?.overhead_ns);
         }
         costs.sort_unstable();
         Ok(costs[NULL_CELLS / 2])

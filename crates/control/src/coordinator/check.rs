@@ -7,7 +7,7 @@ use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::{Impairment, Network, Path};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan, UDP_MESSAGE};
 use btu_suite::record::Outcome;
-use btu_suite::script::{Amount, Setting, script};
+use btu_suite::script::{Amount, Setting, at_black_boxes, script};
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ const LOSS_LEVEL: f64 = 0.999;
 /// How long a probe of delay, and one of rate and loss, lasts.
 const DELAY_PROBE: Span = Span::from_milliseconds(200);
 const RATE_PROBE: Span = Span::from_milliseconds(1500);
+
+/// How much longer a probe without any answer is made, try by try.
+const PROBE_FACTORS: [u64; 3] = [1, 5, 25];
 
 /// What was asked, what was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,7 +125,17 @@ impl Prober<'_> {
     /// The median round trip of UDP requests with the black boxes doing `impairment`.
     async fn round_trip(&mut self, impairment: Impairment) -> Result<Span, CoordinatorError> {
         let row = Row::Network { component: Component::InteractiveUdp, message: INTERACTIVE_MESSAGE, load: Load::Idle };
-        let (scene, _) = self.play(row, DELAY_PROBE, impairment).await?;
+        let is_drawn = matches!(self.plan.network, Network::Drawing(_));
+        // A plan's activities last several round trips of its network file.
+        let time = if is_drawn { DELAY_PROBE.max(self.plan.profile.target) } else { DELAY_PROBE };
+        let mut tries = PROBE_FACTORS.into_iter();
+        let scene = loop {
+            match (self.play(row, time * tries.next().unwrap_or(1), impairment).await, tries.len()) {
+                // Where much is lost, or a round trip is long, nothing may come back in a short time.
+                (Err(CoordinatorError::Network(_)), 1..) => {}
+                (played, _) => break played?.0,
+            }
+        };
         let median = scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
             Outcome::Requested(requested) => requested.round_trip.quantile(0.5),
             _ => None,
@@ -173,7 +186,10 @@ impl Prober<'_> {
         impairment: Impairment,
     ) -> Result<(Scene, books::Balance), CoordinatorError> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
-        let script = btu_suite::script::Script { impairment, ..script(self.plan, &row, &setting) };
+        let script = btu_suite::script::Script {
+            impairments: at_black_boxes(self.plan, impairment),
+            ..script(self.plan, &row, &setting)
+        };
         let scene = self.stage.play(&script).await?;
         let balance = super::cell::balance(&row, &script, &scene);
         match balance.faults.first() {

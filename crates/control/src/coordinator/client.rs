@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use btu_suite::activity::Order;
-use btu_suite::network::{Impairment, Station};
+use btu_suite::network::{HostName, Impairment};
 use btu_suite::record::{CpuTime, Failure, MachineCpu, Report, StationCpu};
 use btu_units::{Bytes, Span};
 use hyper_util::rt::TokioIo;
@@ -60,13 +60,14 @@ pub(super) struct StationAccount {
 
 impl AgentLink {
     /// Connects to the local agent behind `socket` and checks that it speaks our version.
-    pub(super) async fn connect(station: Station, socket: &Path) -> Result<Self, CoordinatorError> {
+    pub(super) async fn connect(station: HostName, socket: &Path) -> Result<Self, CoordinatorError> {
+        let who = format!("station {station}");
         let channel = channel(socket.to_owned()).await.map_err(|source| CoordinatorError::Connect {
             station,
             socket: socket.to_owned(),
             source,
         })?;
-        let mut link = Self::over(format!("station {station}"), channel);
+        let mut link = Self::over(who, channel);
         link.hello().await?;
         Ok(link)
     }
@@ -182,10 +183,10 @@ impl AgentLink {
         Ok(())
     }
 
-    /// Waits for the cell's workers, which have so long, and accounts for them as `station`'s.
+    /// Waits for the cell's workers, which have so long, and accounts for them as `host`'s.
     pub(super) async fn collect(
         &mut self,
-        station: Station,
+        host: HostName,
         cell: u64,
         finishing: Vec<u32>,
         deadline: Span,
@@ -194,7 +195,7 @@ impl AgentLink {
         let mut client = self.client.clone();
         let limit = Duration::from(deadline) + COLLECT_MARGIN;
         let reply = self.call("collecting a cell", limit, client.collect(request)).await?;
-        let cpu = cpu(station, &reply);
+        let cpu = cpu(host, &reply);
         let machine = Some(&reply.machine_json).filter(|json| !json.is_empty());
         let machine = machine.map(|json| serde_json::from_str(json)).transpose().map_err(CoordinatorError::Document)?;
         let results = reply.accounts.into_iter().map(|account| {
@@ -283,7 +284,7 @@ fn version(status: &Status) -> String {
     }
 }
 
-fn cpu(station: Station, reply: &CollectReply) -> StationCpu {
+fn cpu(station: HostName, reply: &CollectReply) -> StationCpu {
     let time = |user, system| CpuTime { user: Span::from_nanoseconds(user), system: Span::from_nanoseconds(system) };
     StationCpu {
         station,

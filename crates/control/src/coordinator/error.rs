@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_suite::network::Station;
+use btu_suite::network::HostName;
 use thiserror::Error;
 
 /// Why the coordinator cannot go on. Stored cells are never touched by any of these.
@@ -12,7 +12,7 @@ pub enum CoordinatorError {
     #[error("connecting to the agent of station {station} at {socket}: {source}")]
     Connect {
         /// Which station.
-        station: Station,
+        station: HostName,
         /// Its socket.
         socket: PathBuf,
         /// Why.

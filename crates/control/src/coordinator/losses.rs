@@ -94,7 +94,7 @@ fn waited_in_vain(record: &CellRecord, took: Duration, deadline: Duration) -> bo
 #[cfg(test)]
 mod tests {
     use btu_suite::cell::{Load, Row};
-    use btu_suite::network::Station;
+    use btu_suite::network::HostRole;
     use btu_suite::record::{Failure, MachineCpu, PlacedReport, WireAccount};
 
     use super::*;
@@ -117,7 +117,7 @@ mod tests {
     /// A cell of which one activity failed, or that could not be prepared.
     fn failed(prepared: bool) -> CellRecord {
         let placed = PlacedReport {
-            station: Station::Test,
+            station: HostRole::Test.into(),
             activity: "tcp-send".to_owned(),
             result: Err(Failure::Failed { message: "it was not finished within the deadline".to_owned() }),
         };

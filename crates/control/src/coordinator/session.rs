@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use btu_store::{Level, RunLock, Store};
 use btu_suite::cell::Load;
+use btu_suite::network::HostRole;
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
 use btu_suite::schedule::{self, Slot};
-use btu_suite::script::{Amount, Setting};
+use btu_suite::script::{Amount, DEADLINE_FACTOR, Setting};
 use btu_suite::work::Amounts;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,6 @@ use super::stage::Stage;
 use super::{Observer, Phase, Progress, Settings, calibrate, cell, document};
 
 /// A cell that lasts this much longer than its target, and this much on top, is stuck.
-const DEADLINE_FACTOR: u64 = 20;
 const DEADLINE_MARGIN: Span = Span::from_seconds(15);
 
 /// What is found out before the first cell and kept for the whole run.
@@ -230,7 +230,7 @@ async fn furnished(stage: &mut Stage, plan: &Plan, scratch: &Path) -> Result<Opt
     if !plan.loads.contains(&Load::Disk) {
         return Ok(None);
     }
-    stage.furnish(scratch, plan.disk_file, plan.seed).await.map(Some)
+    stage.furnish(&HostRole::Test.into(), scratch, plan.disk_file, plan.seed).await.map(Some)
 }
 
 /// The time of the session's measuring.

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use btu_suite::network::{Impairment, Machines, Station};
+use btu_suite::network::{HostName, HostRole, Impairments, Machines};
 use btu_suite::record::HostClock;
 use btu_suite::script::{Role, Script, Step};
 use btu_testbed::house::StationPlace;
@@ -39,13 +39,17 @@ enum Ground {
 }
 
 impl Stage {
-    /// Connects to every station's agent and to the wire.
-    pub(super) async fn open(places: &[StationPlace], wire_socket: &Path) -> Result<Self, CoordinatorError> {
-        let links = places.iter().map(|place| async {
-            Ok::<_, CoordinatorError>((place.station, AgentLink::connect(place.station, &place.agent_socket).await?))
+    /// Connects to the agent of every host, which scripts know by these names, and to the wire.
+    pub(super) async fn open(
+        hosts: &[(HostName, &StationPlace)],
+        wire_socket: &Path,
+    ) -> Result<Self, CoordinatorError> {
+        let links = hosts.iter().map(|(name, place)| async {
+            let link = AgentLink::connect(place.station.clone(), &place.agent_socket).await?;
+            Ok::<_, CoordinatorError>((name.clone(), link))
         });
-        let agents = try_join_all(links).await?.into_iter().collect();
-        let places = places.iter().map(|place| (place.station, place.clone())).collect();
+        let agents = try_join_all(links).await?;
+        let places = hosts.iter().map(|(name, place)| (name.clone(), (*place).clone())).collect();
         let house = House::new(agents, places, WireClient::connect(wire_socket)?);
         Ok(Self { ground: Ground::House(house), next_cell: 0 })
     }
@@ -53,7 +57,7 @@ impl Stage {
     /// A stage on hosts that were reached and reserved.
     pub(super) fn on_hosts(
         machines: Machines,
-        guests: Vec<(Station, Guest)>,
+        guests: Vec<(HostName, Guest)>,
         purpose: Purpose,
         patience: Duration,
     ) -> Self {
@@ -61,14 +65,15 @@ impl Stage {
         Self { ground: Ground::Hosts(hosts), next_cell: 0 }
     }
 
-    /// Has the test station keep a source file for the disk activity.
+    /// Has a host keep a source file for the disk activity.
     pub(super) async fn furnish(
         &mut self,
+        host: &HostName,
         directory: &Path,
         file: Bytes,
         seed: u64,
     ) -> Result<PathBuf, CoordinatorError> {
-        self.agent(Station::Test)?.furnish(directory, file, seed).await
+        self.agent(host)?.furnish(directory, file, seed).await
     }
 
     /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was seen; an error
@@ -105,8 +110,8 @@ impl Stage {
     async fn impair(&mut self, script: &Script) -> Result<(), CoordinatorError> {
         let seed = script.steps.first().map_or(0, |step| step.order.seed);
         match &mut self.ground {
-            Ground::House(house) => house.impair(script.impairment),
-            Ground::Hosts(hosts) => hosts.impair(script.impairment, seed).await,
+            Ground::House(house) => house.impair(&script.impairments),
+            Ground::Hosts(hosts) => hosts.impair(&script.impairments, seed).await,
         }
     }
 
@@ -116,8 +121,8 @@ impl Stage {
         for connecting in [false, true] {
             let wave = script.steps.iter().enumerate().filter(|(_, step)| step.peer.is_some() == connecting);
             let prepared = wave.map(|(index, step)| {
-                let order = self.order(step, script.impairment, &endpoints);
-                let agent = self.agent(step.station);
+                let order = self.order(step, &script.impairments, &endpoints);
+                let agent = self.agent(&step.host);
                 async move { Ok::<_, CoordinatorError>((index, agent?.prepare(cell, index, &order).await?)) }
             });
             for (index, endpoint) in try_join_all(prepared.collect::<Vec<_>>()).await? {
@@ -131,11 +136,11 @@ impl Stage {
     fn order(
         &self,
         step: &Step,
-        impairment: Impairment,
+        impairments: &Impairments,
         endpoints: &[Option<SocketAddr>],
     ) -> btu_suite::activity::Order {
         let mut order = step.order.clone();
-        if let Some(address) = self.address(step.station, impairment) {
+        if let Some(address) = self.address(&step.host, impairments) {
             order.activity.listen_on(address);
         }
         if let Some(peer) = step.peer.and_then(|peer| endpoints.get(peer).copied().flatten()) {
@@ -144,10 +149,10 @@ impl Stage {
         order
     }
 
-    fn address(&self, station: Station, impairment: Impairment) -> Option<IpAddr> {
+    fn address(&self, host: &HostName, impairments: &Impairments) -> Option<IpAddr> {
         match &self.ground {
-            Ground::House(house) => house.address(station, impairment),
-            Ground::Hosts(hosts) => hosts.address(station),
+            Ground::House(house) => house.address(host, impairments),
+            Ground::Hosts(hosts) => hosts.address(host),
         }
     }
 
@@ -157,42 +162,51 @@ impl Stage {
         Ok(())
     }
 
-    /// Black boxes that only serve are asked after the others, since serving ends when those have finished.
+    /// Hosts that only serve are asked after the others, since serving ends when those have finished.
     async fn collect(&mut self, cell: u64, script: &Script) -> Result<Vec<StationAccount>, CoordinatorError> {
         let deadline = script.steps.iter().map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
-        let (first, last): (Vec<_>, Vec<_>) = self.taking_part(script)?.into_iter().partition(|(station, _)| {
-            !script.steps.iter().any(|step| step.station == *station && step.role == Role::Support)
-        });
+        let (first, last): (Vec<_>, Vec<_>) = self
+            .taking_part(script)?
+            .into_iter()
+            .partition(|(host, _)| !script.steps.iter().any(|step| step.host == *host && step.role == Role::Support));
         let mut accounts = Vec::with_capacity(first.len() + last.len());
         for wave in [first, last] {
-            let collected = wave.into_iter().map(|(station, mut agent)| {
-                let finishing = finishing(script, station);
-                async move { agent.collect(station, cell, finishing, deadline).await }
+            let collected = wave.into_iter().map(|(host, mut agent)| {
+                let finishing = finishing(script, &host);
+                async move { agent.collect(host, cell, finishing, deadline).await }
             });
             accounts.extend(try_join_all(collected.collect::<Vec<_>>()).await?);
         }
         Ok(accounts)
     }
 
-    fn taking_part(&self, script: &Script) -> Result<Vec<(Station, AgentLink)>, CoordinatorError> {
-        let involved = |station: &Station| script.steps.iter().any(|step| step.station == *station);
-        let stations = Station::ALL.into_iter().filter(involved);
-        stations.map(|station| Ok((station, self.agent(station)?))).collect()
+    /// The agents of the hosts that have a step, in the stage's order; an error where there is no such host.
+    fn taking_part(&self, script: &Script) -> Result<Vec<(HostName, AgentLink)>, CoordinatorError> {
+        if let Some(step) = script.steps.iter().find(|step| self.agents().all(|(host, _)| *host != step.host)) {
+            return Err(missing(&step.host));
+        }
+        let involved = self.agents().filter(|(host, _)| script.steps.iter().any(|step| step.host == **host));
+        Ok(involved.map(|(host, agent)| (host.clone(), agent.clone())).collect())
     }
 
     /// Kills whatever still runs.
     pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
-        let agents = Station::ALL.into_iter().filter_map(|station| self.agent(station).ok());
-        try_join_all(agents.map(|mut agent| async move { agent.abandon().await })).await?;
+        let agents: Vec<AgentLink> = self.agents().map(|(_, agent)| agent.clone()).collect();
+        try_join_all(agents.into_iter().map(|mut agent| async move { agent.abandon().await })).await?;
         Ok(())
     }
 
-    fn agent(&self, station: Station) -> Result<AgentLink, CoordinatorError> {
-        let found = match &self.ground {
-            Ground::House(house) => house.agents.get(&station),
-            Ground::Hosts(hosts) => hosts.guests.get(&station).map(|guest| &guest.link),
-        };
-        found.cloned().ok_or_else(|| missing(station))
+    fn agent(&self, host: &HostName) -> Result<AgentLink, CoordinatorError> {
+        let found = self.agents().find(|(name, _)| *name == host).map(|(_, agent)| agent.clone());
+        found.ok_or_else(|| missing(host))
+    }
+
+    /// All agents, in the order in which the hosts were named.
+    fn agents(&self) -> Box<dyn Iterator<Item = (&HostName, &AgentLink)> + '_> {
+        match &self.ground {
+            Ground::House(house) => Box::new(house.agents.iter().map(|(host, agent)| (host, agent))),
+            Ground::Hosts(hosts) => Box::new(hosts.guests.iter().map(|(host, guest)| (host, &guest.link))),
+        }
     }
 }
 
@@ -211,30 +225,30 @@ impl Stage {
     }
 
     /// Where the hosts' clocks stand; nothing on the testbed, whose stations share one.
-    pub(super) fn clocks(&self) -> BTreeMap<Station, HostClock> {
+    pub(super) fn clocks(&self) -> BTreeMap<HostName, HostClock> {
         match &self.ground {
             Ground::House(_) => BTreeMap::new(),
             Ground::Hosts(hosts) => hosts.clocks(),
         }
     }
 
-    /// Why the black boxes cannot impair packets, if so.
-    pub(super) async fn try_impairment(
+    /// Why hosts cannot impair packets, if so.
+    pub(super) async fn try_impairments(
         &mut self,
-        wanted: Impairment,
+        wanted: &Impairments,
         seed: u64,
     ) -> Result<Vec<String>, CoordinatorError> {
         match self.hosts() {
-            Some(hosts) => hosts.try_impairment(wanted, seed).await,
+            Some(hosts) => hosts.try_impairments(wanted, seed).await,
             None => Ok(Vec::new()),
         }
     }
 
-    /// The test host does not reach this one.
-    pub(super) fn unreachable(&self, to: Station, message: String) -> CoordinatorError {
+    /// The first host does not reach the second.
+    pub(super) fn unreachable(&self, way: [HostRole; 2], message: String) -> CoordinatorError {
         match &self.ground {
             Ground::House(_) => CoordinatorError::Network(message),
-            Ground::Hosts(hosts) => hosts.unreachable(to, message),
+            Ground::Hosts(hosts) => hosts.unreachable(way.map(HostName::from).each_ref(), message),
         }
     }
 
@@ -266,14 +280,14 @@ impl Stage {
     pub(super) async fn describe(
         &mut self,
         now: bool,
-    ) -> Result<Vec<(Station, String, DescribeReply)>, CoordinatorError> {
+    ) -> Result<Vec<(HostName, String, DescribeReply)>, CoordinatorError> {
         let Some(hosts) = self.hosts() else { return Ok(Vec::new()) };
-        let describing = hosts.guests.iter_mut().map(|(station, guest)| async move {
+        let describing = hosts.guests.iter_mut().map(|(host, guest)| async move {
             let described = match guest.described.clone().filter(|_| !now) {
                 Some(described) => described,
                 None => guest.describe().await?,
             };
-            Ok::<_, CoordinatorError>((*station, guest.name.clone(), described))
+            Ok::<_, CoordinatorError>((host.clone(), guest.name.clone(), described))
         });
         try_join_all(describing).await
     }
@@ -286,13 +300,13 @@ impl Stage {
     }
 }
 
-fn missing(station: Station) -> CoordinatorError {
-    CoordinatorError::Network(format!("it has no station {station}"))
+fn missing(host: &HostName) -> CoordinatorError {
+    CoordinatorError::Network(format!("it has no station {host}"))
 }
 
-/// The steps of a station that end by themselves.
-fn finishing(script: &Script, station: Station) -> Vec<u32> {
+/// The steps of a host that end by themselves.
+fn finishing(script: &Script, host: &HostName) -> Vec<u32> {
     let steps = script.steps.iter().enumerate();
-    let own = steps.filter(|(_, step)| step.station == station && step.role != Role::Support);
+    let own = steps.filter(|(_, step)| step.host == *host && step.role != Role::Support);
     own.map(|(index, _)| index as u32).collect()
 }

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 
+use btu_testbed::privilege::Capabilities;
 use btu_testbed::{house, netem};
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
@@ -19,8 +20,8 @@ pub struct Facts {
     pub namespaces: Result<String, String>,
     /// Whether the kernel's netem works on incoming packets, or why not.
     pub netem: Result<(), String>,
-    /// Effective capabilities (capabilities(7)), a bit each.
-    pub capabilities: u64,
+    /// What this process may do beyond its user.
+    pub capabilities: Capabilities,
     /// Open files allowed to a process.
     pub open_files: Option<u64>,
     /// Memory that a process may lock, in bytes.
@@ -45,7 +46,7 @@ pub fn look(executable: &Path, scratch: &Path) -> Facts {
             .map(|privilege| format!("{privilege:?}").to_lowercase())
             .map_err(|error| error.to_string()),
         netem: netem::probe().map(drop).map_err(|error| error.to_string()),
-        capabilities: capabilities(&text("/proc/self/status")),
+        capabilities: capabilities(),
         open_files: limit(Resource::RLIMIT_NOFILE),
         locked_bytes: limit(Resource::RLIMIT_MEMLOCK),
         scratch_free_bytes: statvfs(scratch).ok().map(|disk| disk.blocks_available() * disk.fragment_size()),
@@ -58,7 +59,12 @@ pub fn look(executable: &Path, scratch: &Path) -> Facts {
 
 /// Whether this process has `CAP_NET_ADMIN`.
 pub(crate) fn may_administer_networks() -> bool {
-    (capabilities(&text("/proc/self/status")) >> super::judge::NET_ADMIN) & 1 == 1
+    capabilities().has(Capabilities::NET_ADMIN)
+}
+
+/// Who may not ask has none that is known of.
+fn capabilities() -> Capabilities {
+    Capabilities::effective().unwrap_or(Capabilities::NONE)
 }
 
 fn text(path: &str) -> String {
@@ -67,12 +73,6 @@ fn text(path: &str) -> String {
 
 fn limit(of: Resource) -> Option<u64> {
     getrlimit(of).ok().map(|(soft, _)| soft)
-}
-
-/// The line `CapEff` of proc(5).
-fn capabilities(status: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or_default()
 }
 
 /// A table of iptables, or a module of nftables that something uses (the third column of `/proc/modules`).
@@ -90,8 +90,6 @@ mod tests {
 
     #[test]
     fn the_kernels_files_are_read_as_they_are_written() {
-        assert_eq!(capabilities("Name:\tbtu\nCapEff:\t0000000000003000\nSeccomp:\t0\n"), 0x3000);
-        assert_eq!(capabilities(""), 0);
         assert!(packet_filter("filter\n", "") && !packet_filter("", ""));
         assert!(packet_filter("", "nf_tables 356352 7 nft_compat, Live 0x0"));
         assert!(!packet_filter("", "nf_tables 356352 0 - Live 0x0\nifb 20480 3 - Live 0x0"));

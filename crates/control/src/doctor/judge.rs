@@ -1,13 +1,10 @@
 //! From what was seen to what it means.
 
 use btu_suite::doctor::{Finding, Health};
+use btu_testbed::privilege::Capabilities;
 use btu_units::Bytes;
 
 use super::Facts;
-
-/// `CAP_NET_ADMIN` and `CAP_NET_RAW` of linux/capability.h.
-pub(super) const NET_ADMIN: u32 = 12;
-const NET_RAW: u32 = 13;
 
 /// Files that a run with pairs of processes and an agent with its guests have open at once.
 const OPEN_FILES: u64 = 1024;
@@ -28,7 +25,7 @@ pub fn judge(facts: &Facts) -> Vec<Finding> {
         scratch(facts),
         open_files(facts),
         netem(facts),
-        raw_ports(facts),
+        capabilities(facts),
         locked_memory(facts),
         io_uring(facts),
         governor(&processor.governors),
@@ -65,7 +62,10 @@ fn namespaces(facts: &Facts) -> Finding {
             why,
             "`btu rate`, `btu net` and `btu pipe` raise networks of namespaces on this machine; an agent for other \
              machines needs none",
-            Some("sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0"),
+            Some(
+                "run btu as root; or, which lets every program of every user make namespaces, sysctl -w \
+                 kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0",
+            ),
         ),
     }
 }
@@ -115,18 +115,19 @@ fn netem(facts: &Facts) -> Finding {
     }
 }
 
-fn raw_ports(facts: &Facts) -> Finding {
+fn capabilities(facts: &Facts) -> Finding {
     const TOPIC: &str = "capabilities";
-    let has = |capability: u32| (facts.capabilities >> capability) & 1 == 1;
-    match (has(NET_ADMIN), has(NET_RAW)) {
-        (true, true) => ok(TOPIC, "CAP_NET_ADMIN and CAP_NET_RAW"),
-        (admin, _) => limited(
-            TOPIC,
-            if admin { "CAP_NET_ADMIN, but not CAP_NET_RAW" } else { "no CAP_NET_ADMIN" },
-            "outside of namespaces of its own, btu cannot use netem (CAP_NET_ADMIN) or AF_PACKET (CAP_NET_RAW)",
-            Some("setcap cap_net_admin,cap_net_raw+ep $(command -v btu)"),
-        ),
+    if facts.capabilities.has(Capabilities::NET_ADMIN) {
+        return ok(TOPIC, "CAP_NET_ADMIN");
     }
+    limited(
+        TOPIC,
+        "no CAP_NET_ADMIN",
+        "an agent on this host cannot delay or drop what comes in (netem); `btu rate`, `btu net` and `btu pipe` do without it, \
+         and so does an agent as root or with packaging/btu-agent.service. A program with this capability changes every \
+         interface for whoever may start it, so give it to a group: btu gives it up where all users may start it",
+        Some("b=$(command -v btu); groupadd -f btu && chgrp btu $b && chmod 0750 $b && setcap cap_net_admin+ep $b"),
+    )
 }
 
 fn locked_memory(facts: &Facts) -> Finding {
@@ -145,9 +146,11 @@ fn io_uring(facts: &Facts) -> Finding {
         None | Some(0) => ok(TOPIC, "not forbidden by the kernel"),
         Some(state) => limited(
             TOPIC,
-            if state == 1 { "for privileged users only" } else { "forbidden for everybody" },
-            "the io_uring transport of `btu pipe` is not available",
-            Some("sysctl -w kernel.io_uring_disabled=0"),
+            if state == 1 { "for privileged users and a group only" } else { "forbidden for everybody" },
+            "`btu pipe --engine io_uring` is not available; it has been a way into kernels, so allow it to a group",
+            Some(
+                "groupadd -f btu; sysctl -w kernel.io_uring_group=$(getent group btu | cut -d: -f3) kernel.io_uring_disabled=1",
+            ),
         ),
     }
 }
@@ -180,8 +183,8 @@ fn sleep(facts: &Facts) -> Finding {
         (true, false) => limited(
             TOPIC,
             format!("{seen}, and /dev/cpu_dma_latency is not this user's to write"),
-            "round trips hold the time of waking up",
-            Some("chmod 0666 /dev/cpu_dma_latency"),
+            "round trips hold the time of waking up; who may write it can keep all processors awake, so give it to a group",
+            Some("groupadd -f btu; chgrp btu /dev/cpu_dma_latency && chmod 0660 /dev/cpu_dma_latency"),
         ),
     }
 }

@@ -4,18 +4,21 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_units::Bytes;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use super::{BLOCK, whole_blocks};
-use crate::scratch::{ALIGNMENT, Aligned, ScratchFile, forget, is_refusal, scratch_check, scratch_error};
+use crate::scratch::{ALIGNMENT, Aligned, ScratchFile, forget, is_refusal, open_file, scratch_check, scratch_error};
 use crate::{LoadError, content};
 
 /// A source file that a long-lived process keeps ready, so that not every disk activity has to make its own.
 ///
-/// It has no name in its directory: it goes when its keeper does, however the keeper goes.
+/// It has no name in its directory: it goes when its keeper does, however the keeper goes. Every process that its keeper
+/// starts inherits it, for reading.
 #[derive(Debug)]
-pub struct DiskSource(ScratchFile);
+pub struct DiskSource(File);
 
 impl DiskSource {
     /// Writes `size` bytes (to the next 4 KiB) of incompressible data into a nameless file in `directory`.
@@ -23,15 +26,26 @@ impl DiskSource {
     /// # Errors
     /// As [`scratch_check`] for `size`, and when writing fails.
     pub fn make(directory: &Path, size: Bytes, seed: u64) -> Result<Self, LoadError> {
-        let size = whole_blocks(size);
-        let scratch = scratch_check(directory, Bytes::new(size))?;
-        fill(directory, size, seed, scratch.direct_io).map(Self)
+        Self::make_unless(directory, size, seed, &AtomicBool::new(false))
     }
 
-    /// The path for [`btu_suite::activity::Disk::source`]; good while this value lives, for processes of the same user in
-    /// the same user and process namespaces (and with no fewer capabilities: `proc_pid_fd(5)`), such as this one's children.
+    /// The same; given up, with nothing left behind, within a block or so of `stop` turning true.
+    ///
+    /// # Errors
+    /// As [`Self::make`], and when it was stopped.
+    pub fn make_unless(directory: &Path, size: Bytes, seed: u64, stop: &AtomicBool) -> Result<Self, LoadError> {
+        let size = whole_blocks(size);
+        let scratch = scratch_check(directory, Bytes::new(size))?;
+        let made = fill(directory, size, seed, scratch.direct_io, stop)?;
+        let inherited = File::open(made.path())
+            .and_then(|file| fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).map(|_| file).map_err(Into::into));
+        inherited.map(Self).map_err(|error| scratch_error("keep the source file open", directory, error))
+    }
+
+    /// The path for [`btu_suite::activity::Disk::source`]; good while this value lives, in this process's children and
+    /// theirs, whatever namespaces and rights they have.
     pub fn path(&self) -> PathBuf {
-        self.0.path()
+        open_file(&self.0)
     }
 }
 
@@ -46,7 +60,7 @@ pub(super) struct Source {
 impl Source {
     /// A source of its own in `directory`.
     pub(super) fn make(directory: &Path, size: u64, seed: u64, direct: bool) -> Result<Self, LoadError> {
-        let file = fill(directory, size, seed, direct)?.into_file();
+        let file = fill(directory, size, seed, direct, &AtomicBool::new(false))?.into_file();
         Ok(Self { file, direct })
     }
 
@@ -94,10 +108,13 @@ impl Source {
 }
 
 /// A file of `size` random bytes that is on the device, and not in the page cache.
-fn fill(directory: &Path, size: u64, seed: u64, direct: bool) -> Result<ScratchFile, LoadError> {
+fn fill(directory: &Path, size: u64, seed: u64, direct: bool, stop: &AtomicBool) -> Result<ScratchFile, LoadError> {
     let file = ScratchFile::create(directory, direct)?;
     let mut block = Aligned::new(BLOCK as usize);
     for (number, offset) in (0..size).step_by(BLOCK as usize).enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(LoadError::Stopped { directory: directory.to_owned() });
+        }
         let bytes = block.slice((size - offset).min(BLOCK) as usize);
         content::fill(seed ^ (number as u64) << 32, bytes);
         file.write("write the source file", bytes, offset)?;

@@ -16,6 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use btu_suite::activity::{FtpRelay, Performance};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 
@@ -34,6 +35,7 @@ const TICK: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 struct Shared {
     doorway: PathBuf,
+    callers: Callers,
     stop: AtomicBool,
     /// Bytes that went over data connections to clients.
     served: AtomicU64,
@@ -51,7 +53,7 @@ pub(crate) struct Relaying {
 
 impl Relaying {
     /// Starts to relay on any free port of the order's address; the doorway must be there.
-    pub(crate) fn prepare(order: &FtpRelay) -> Result<Self, LoadError> {
+    pub(crate) fn prepare(order: &FtpRelay, callers: &Callers) -> Result<Self, LoadError> {
         knock(&order.doorway).map_err(|source| LoadError::Doorway { path: order.doorway.clone(), source })?;
         let wanted = SocketAddr::new(order.address, 0);
         let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
@@ -60,6 +62,7 @@ impl Relaying {
         listener.do_not_block().map_err(failed("prepare for waiting"))?;
         let shared = Arc::new(Shared {
             doorway: order.doorway.clone(),
+            callers: callers.clone(),
             stop: AtomicBool::new(false),
             served: AtomicU64::new(0),
             sessions: Slots::new(MOST),
@@ -85,7 +88,10 @@ impl Relaying {
 /// Gives every connection a session, until told to stop; all threads end with this one.
 fn accept(listener: &TcpListener, shared: &Shared) {
     thread::scope(|scope| {
-        while let Some((mut client, _)) = gate::next(listener, || !shared.stop.load(Ordering::Relaxed)) {
+        while let Some((mut client, from)) = gate::next(listener, || !shared.stop.load(Ordering::Relaxed)) {
+            if !shared.callers.may_call(from) {
+                continue;
+            }
             match shared.sessions.take() {
                 Some(slot) => {
                     scope.spawn(move || {

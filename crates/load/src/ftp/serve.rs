@@ -3,10 +3,10 @@
 //! The server accepts connections itself and gives each to a session of its own: so it can take any free port, for
 //! control as for data, and say which, with no moment in which somebody else could take it.
 
-use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::ops::RangeInclusive;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,20 +14,23 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use btu_suite::activity::{FtpServe, Performance};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 use libunftp::ServerBuilder;
 use libunftp::options::Binder;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
-use unftp_core::auth::{AuthenticationError, Authenticator, Credentials, Principal};
+use tokio::sync::Semaphore;
 
+use super::data_port::DataPort;
+use super::login::Login;
 use super::shelf::Shelf;
 use crate::account::Account;
 use crate::{LoadError, content};
 
-/// The only user there is.
-const USER: &str = "btu";
+/// Control connections at a time; the transfer of a cell takes one.
+const SESSIONS: usize = 8;
 
 /// How often it is looked whether to stop.
 const TICK: Duration = Duration::from_millis(5);
@@ -45,7 +48,7 @@ pub(crate) struct Serving {
 
 impl Serving {
     /// Starts to serve on any free port of the order's address.
-    pub(crate) fn prepare(order: &FtpServe) -> Result<Self, LoadError> {
+    pub(crate) fn prepare(order: &FtpServe, callers: &Callers) -> Result<Self, LoadError> {
         content::pool();
         let wanted = SocketAddr::new(order.address, 0);
         let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
@@ -58,8 +61,7 @@ impl Serving {
         let listener = runtime.block_on(TcpListener::bind(wanted)).map_err(failed("listen for FTP"))?;
         let address = listener.local_addr().map_err(failed("learn the FTP server's port"))?;
         let shelf = Shelf::default();
-        let door = Arc::new(Door { password: order.password.clone() });
-        runtime.spawn(accept(listener, shelf.clone(), door));
+        runtime.spawn(accept(listener, shelf.clone(), order.password.clone(), callers.clone()));
         Ok(Self { address, shelf, runtime: Some(runtime) })
     }
 }
@@ -94,12 +96,21 @@ impl Drop for Serving {
     }
 }
 
-/// Gives every connection a session of its own, until the runtime goes.
-async fn accept(listener: TcpListener, shelf: Shelf, door: Arc<Door>) {
+/// Gives every connection of who may call a session of its own, until the runtime goes. Nobody else hears a word.
+async fn accept(listener: TcpListener, shelf: Shelf, password: String, callers: Callers) {
+    let places = Arc::new(Semaphore::new(SESSIONS));
     loop {
         match listener.accept().await {
-            Ok((connection, _)) => {
-                tokio::spawn(session(connection, shelf.clone(), Arc::clone(&door)));
+            Ok((_, client)) if !callers.may_call(client) => {}
+            Ok((connection, client)) => {
+                if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                    let session = session(connection, client.ip(), shelf.clone(), Login::new(&password));
+                    tokio::spawn(async move {
+                        // What fails here is the peer's loss, which it has been told or has caused: the server goes on.
+                        session.await.ok();
+                        drop(place);
+                    });
+                }
             }
             // Out of descriptors or the peer is gone already: neither ends the server, and neither may spin it.
             Err(_) => tokio::time::sleep(TICK).await,
@@ -108,53 +119,41 @@ async fn accept(listener: TcpListener, shelf: Shelf, door: Arc<Door>) {
 }
 
 /// One client's control connection, to its end.
-async fn session(connection: TcpStream, shelf: Shelf, door: Arc<Door>) {
-    let server = ServerBuilder::with_authenticator(Box::new(move || shelf.clone()), door)
+async fn session(connection: TcpStream, client: IpAddr, shelf: Shelf, login: Login) -> io::Result<()> {
+    connection.set_nodelay(true)?;
+    let connection = connection.into_std()?;
+    let control = connection.try_clone()?;
+    let login = Arc::new(login);
+    let data = DataPort::of(client);
+    let shelf = shelf.for_session(data.clone());
+    let server = ServerBuilder::with_authenticator(Box::new(move || shelf.clone()), Arc::<Login>::clone(&login))
         .greeting("btu: N.bin has N random bytes, for every N")
-        .binder(AnyPort)
-        .build();
-    // What fails here is the peer's loss, which it has been told or has caused: the server goes on.
-    if connection.set_nodelay(true).is_ok()
-        && let Ok(server) = server
-    {
-        drop(server.service(connection).await);
+        .binder(AnyPort { data })
+        .build()
+        .map_err(io::Error::other)?;
+    let mut session = pin!(server.service(TcpStream::from_std(connection)?));
+    tokio::select! {
+        _ = &mut session => return Ok(()),
+        () = login.fails() => {}
     }
+    // The library's own task sees the end of the connection, and ends.
+    control.shutdown(Shutdown::Both)?;
+    session.await.map_err(io::Error::other)
 }
 
 /// Lets the kernel choose the port of a data connection: it knows which are free.
 #[derive(Debug)]
-struct AnyPort;
+struct AnyPort {
+    data: DataPort,
+}
 
 #[async_trait]
 impl Binder for AnyPort {
     async fn bind(&mut self, local: IpAddr, _ports: RangeInclusive<u16>) -> io::Result<TcpSocket> {
         let socket = if local.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.bind(SocketAddr::new(local, 0))?;
+        self.data.set(socket.local_addr()?.port());
         Ok(socket)
-    }
-}
-
-/// Lets in who knows the password.
-struct Door {
-    password: String,
-}
-
-impl fmt::Debug for Door {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Door")
-    }
-}
-
-#[async_trait]
-impl Authenticator for Door {
-    async fn authenticate(&self, user: &str, given: &Credentials) -> Result<Principal, AuthenticationError> {
-        if user != USER {
-            return Err(AuthenticationError::BadUser);
-        }
-        if given.password.as_deref() != Some(self.password.as_str()) {
-            return Err(AuthenticationError::BadPassword);
-        }
-        Ok(Principal { username: user.to_owned() })
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 use unftp_core::auth::UserDetail;
 use unftp_core::storage::{Error, ErrorKind, FEATURE_RESTART, Fileinfo, Metadata, Result, StorageBackend};
 
+use super::data_port::DataPort;
 use crate::content;
 
 /// The largest file: 2^40 bytes, a terabyte and a bit.
@@ -33,6 +34,8 @@ pub(super) fn name(size: u64) -> String {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shelf {
     served: Arc<AtomicU64>,
+    /// Where they go, for the shelf of a session.
+    data: Option<DataPort>,
 }
 
 impl Shelf {
@@ -41,7 +44,17 @@ impl Shelf {
         self.served.load(Ordering::Relaxed)
     }
 
+    /// The same files for one session, and for nobody else's data connection.
+    pub(super) fn for_session(&self, data: DataPort) -> Self {
+        Self { data: Some(data), ..self.clone() }
+    }
+
+    /// Called when a data connection is there.
     fn open(&self, path: &Path, offset: u64) -> Result<Reader> {
+        let is_the_clients = self.data.as_ref().map_or(Ok(true), DataPort::is_the_clients);
+        if !is_the_clients.map_err(|error| Error::new(ErrorKind::LocalError, error))? {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
         let size = size_of_file(path)?;
         Ok(Reader { offset: offset.min(size), size, served: Arc::clone(&self.served) })
     }

@@ -57,15 +57,20 @@ impl ScratchFile {
         forget(&self.file).map_err(|error| scratch_error("drop a file from the page cache", &self.directory, error))
     }
 
-    /// A path under which other processes of this user can open the file while this one lives.
+    /// A path under which this process can open the file.
     pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+        open_file(&self.file)
     }
 
     /// The file itself.
     pub(crate) fn into_file(self) -> File {
         self.file
     }
+}
+
+/// A path under which this process, and whoever inherits it, can open a file that is open here.
+pub(crate) fn open_file(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Takes what is synced of `file` out of the page cache.

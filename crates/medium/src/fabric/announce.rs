@@ -43,6 +43,7 @@ impl Fabric {
             Node::Medium { exits, .. } | Node::Bridge { exits, .. } => exits.as_slice(),
             // A line has one end, and no number that a frame could have come by.
             Node::Line { exit, .. } => return vec![(u32::MAX, *exit)],
+            Node::Input { .. } => return Vec::new(),
         };
         (0..).zip(exits.iter().copied()).filter(|&(_, exit)| !self.ends_at_station(exit)).collect()
     }
@@ -50,7 +51,10 @@ impl Fabric {
     fn ends_at_station(&self, place: Place) -> bool {
         match place {
             Place::Station(_) => true,
-            Place::Line(line) => matches!(self.nodes[line as usize], Node::Line { exit: Place::Station(_), .. }),
+            Place::Line(line) => match &self.nodes[line as usize] {
+                Node::Line { exit, .. } => self.ends_at_station(*exit),
+                node => matches!(node, Node::Input { .. }),
+            },
             Place::Tap(..) | Place::Bridge(..) => false,
         }
     }

@@ -1,9 +1,9 @@
 //! How much waits at stations that always have more to send.
 
 use super::Fabric;
+use super::Port;
 use super::node::{Hop, Node, Place};
 use crate::frame::Frame;
-use crate::network::Port;
 
 /// Which stations are watched, and what waits at them.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl Fabric {
             Place::Line(line) => match &self.nodes[line as usize] {
                 // The first stage of a line is its queue and transmitter; what is behind it is under way.
                 Node::Line { chain, .. } => chain.accounts().next().map_or(0, |(_, account)| account.held),
-                Node::Medium { .. } | Node::Bridge { .. } => 0,
+                Node::Medium { .. } | Node::Bridge { .. } | Node::Input { .. } => 0,
             },
             _ => u64::from(self.backlog.on_medium[port.index()]),
         };

@@ -13,7 +13,7 @@ impl Fabric {
         self.nodes.iter().flat_map(|node| {
             let (whole, parts) = match node {
                 Node::Medium { name, .. } | Node::Bridge { name, .. } => (Some((name.as_str(), node.account())), None),
-                Node::Line { chain, .. } => (None, Some(chain.accounts())),
+                Node::Line { chain, .. } | Node::Input { chain, .. } => (None, Some(chain.accounts())),
             };
             whole.into_iter().chain(parts.into_iter().flatten())
         })
@@ -34,7 +34,7 @@ impl Fabric {
         let segments = self.segments.iter().filter_map(|range| self.segment_meter(range.clone()));
         let links = self.links.iter().flatten().filter_map(|&line| match &self.nodes[line as usize] {
             Node::Line { name, gauge, .. } => Some((name.as_str(), gauge.meter())),
-            Node::Medium { .. } | Node::Bridge { .. } => None,
+            Node::Medium { .. } | Node::Bridge { .. } | Node::Input { .. } => None,
         });
         segments.chain(links)
     }
@@ -64,7 +64,7 @@ impl Fabric {
                 let meter = gauge.meter();
                 Some(Carried { meter, frames: meter.frames, bits: Some(gauge.carried_bits()) })
             }
-            Node::Medium { .. } | Node::Bridge { .. } => None,
+            Node::Medium { .. } | Node::Bridge { .. } | Node::Input { .. } => None,
         }
     }
 
@@ -81,7 +81,7 @@ impl Fabric {
                 }
                 Some((name, sum))
             }
-            Node::Line { .. } => None,
+            Node::Line { .. } | Node::Input { .. } => None,
         }
     }
 

@@ -5,6 +5,7 @@ use btu_network::{
 };
 use btu_units::{Bytes, Length};
 
+use super::Port;
 use super::bridge::{Bridge, Traits};
 use super::gauge::Gauge;
 use super::medium::Medium;
@@ -14,7 +15,7 @@ use crate::audience::Listener;
 use crate::chain::Chain;
 use crate::fddi::Fddi;
 use crate::frame::Address;
-use crate::link::{changing_line, line};
+use crate::link::{changing_line, input, line};
 use crate::segment::Tap;
 use crate::shared::{SharedEthernet, SharedEthernetError};
 use crate::token_ring::TokenRing;
@@ -30,6 +31,8 @@ pub(super) struct Build {
     pub(super) links: Vec<[u32; 2]>,
     /// The nodes of each segment, the first being the medium or the inside of the star.
     pub(super) segments: Vec<std::ops::Range<u32>>,
+    /// The nodes of the inputs, with their stations.
+    pub(super) inputs: Vec<(Port, u32)>,
 }
 
 /// How a line is made: so that it can change under way, or not.
@@ -45,9 +48,9 @@ enum Resident {
 /// A segment's residents in order of their taps: stations first, then bridges.
 type Residents = Vec<(Resident, Length)>;
 
-/// Puts `drawing` together.
-pub(super) fn build(drawing: &Drawing, seed: u64) -> Result<Build, SharedEthernetError> {
-    Builder::new(drawing, seed).finish()
+/// Puts `drawing` together, with an input at each station of `inputs`.
+pub(super) fn build(drawing: &Drawing, seed: u64, inputs: &[Port]) -> Result<Build, SharedEthernetError> {
+    Builder::new(drawing, seed).finish(inputs)
 }
 
 struct Builder<'a> {
@@ -68,7 +71,7 @@ impl<'a> Builder<'a> {
         Self { drawing, seed, nodes, entries, links: Vec::new(), segments: Vec::new() }
     }
 
-    fn finish(mut self) -> Result<Build, SharedEthernetError> {
+    fn finish(mut self, inputs: &[Port]) -> Result<Build, SharedEthernetError> {
         for (segment, residents) in self.drawing.segments.iter().zip(residents(self.drawing)) {
             let first = self.nodes.len() as u32;
             self.segment(segment, &residents)?;
@@ -78,8 +81,9 @@ impl<'a> Builder<'a> {
             self.link(id, link);
         }
         self.attach_links();
+        let inputs = inputs.iter().map(|&port| self.input(port)).collect();
         let Self { nodes, entries, links, segments, .. } = self;
-        Ok(Build { nodes, entries, links, segments })
+        Ok(Build { nodes, entries, links, segments, inputs })
     }
 
     fn segment(&mut self, segment: &network::Segment, residents: &Residents) -> Result<(), SharedEthernetError> {
@@ -182,6 +186,18 @@ impl<'a> Builder<'a> {
                 self.enter(Resident::Bridge(id, port), Place::Line(if first { forth } else { back }));
             }
         }
+    }
+
+    /// Puts an input before a station: whatever led to the station leads to it, and it to the station.
+    fn input(&mut self, port: Port) -> (Port, u32) {
+        let node = self.nodes.len() as u32;
+        let station = Place::Station(port.0);
+        for exit in self.nodes.iter_mut().flat_map(Node::exits).filter(|exit| **exit == station) {
+            *exit = Place::Line(node);
+        }
+        let name = format!("{}/input", self.drawing.stations[port.index()].name);
+        self.nodes.push(Node::Input { chain: Box::new(input(&name, self.seed)), exit: station });
+        (port, node)
     }
 
     /// Says where the frames of `resident` enter.

@@ -15,6 +15,7 @@ mod changes;
 mod gauge;
 mod medium;
 mod node;
+mod port;
 #[cfg(test)]
 mod properties;
 mod table;
@@ -23,19 +24,19 @@ pub(crate) mod tests;
 
 use std::collections::VecDeque;
 
-use btu_network::Drawing;
-use btu_units::{Span, Time};
+use btu_network::{Change, Drawing, Loss, Way};
+use btu_units::{Probability, Span, Time};
 
 use crate::frame::Frame;
-use crate::network::{Event, Port};
 use crate::shared::SharedEthernetError;
 pub(crate) use alarms::Alarms;
 use backlog::Backlog;
 pub(crate) use books::Carried;
 use changes::Changes;
 use node::{Hop, Node, Place};
+pub use port::{Event, Port};
 
-/// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like [`crate::Network`].
+/// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like an [`crate::Element`], with ports named.
 ///
 /// Stations of the drawing are known by [`crate::Address::of_station`]; frames from and to other addresses pass as on any
 /// network with bridges: they are flooded until it is known where they belong.
@@ -52,6 +53,8 @@ pub struct Fabric {
     segments: Vec<std::ops::Range<u32>>,
     /// The two lines of each link.
     links: Vec<[u32; 2]>,
+    /// The nodes of the inputs, with their stations.
+    inputs: Vec<(Port, u32)>,
     /// Frames from outside whose time has not come.
     pending: VecDeque<(Time, Port, Frame)>,
     /// The node that is being asked for all that has happened.
@@ -80,7 +83,19 @@ impl Fabric {
     /// # Errors
     /// When a shared Ethernet cannot be built as drawn; see [`SharedEthernetError`].
     pub fn of(drawing: &Drawing, seed: u64) -> Result<Self, SharedEthernetError> {
-        let build = build::build(drawing, seed)?;
+        Self::with_inputs(drawing, seed, &[])
+    }
+
+    /// As [`Self::of`]; what comes in to the stations of `inputs` can be impaired ([`Self::impair`]). A station that the drawing
+    /// does not have is our own bug.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    ///
+    /// # Panics
+    /// When there is no such station.
+    pub fn with_inputs(drawing: &Drawing, seed: u64, inputs: &[Port]) -> Result<Self, SharedEthernetError> {
+        let build = build::build(drawing, seed, inputs)?;
         Ok(Self {
             alarms: Alarms::new(build.nodes.len()),
             pending: VecDeque::new(),
@@ -94,12 +109,25 @@ impl Fabric {
             entries: build.entries,
             segments: build.segments,
             links: build.links,
+            inputs: build.inputs,
         })
     }
 
     /// How many ports there are: one for each station.
     pub fn ports(&self) -> usize {
         self.entries.len()
+    }
+
+    /// From now on, loses this share of the IP packets that come in to the station at `port`, and delays every frame: so address
+    /// resolution survives and nothing overtakes. Frames in flight keep their times. Says whether the station has an input.
+    #[must_use]
+    pub fn impair(&mut self, port: Port, delay: Span, loss: Probability) -> bool {
+        let Some(&(_, node)) = self.inputs.iter().find(|(station, _)| *station == port) else { return false };
+        let Node::Input { chain, .. } = &mut self.nodes[node as usize] else { return false };
+        let loss = Some(Loss::Random(loss));
+        // A chain that was changed wants to be asked again.
+        self.alarms.set(node, self.clock);
+        chain.change(&Change { at: Span::ZERO, way: Way::Both, rate: None, delay: Some(delay), loss }, self.clock)
     }
 
     /// Takes a frame that the station at `port` hands over at `now`. A port that the drawing does not have is our own bug.

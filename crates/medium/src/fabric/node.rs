@@ -1,4 +1,4 @@
-//! The three kinds of node that a drawing is made of, and where their frames go.
+//! The kinds of node that a drawing is made of, and where their frames go.
 
 use btu_units::Time;
 
@@ -18,7 +18,7 @@ pub(super) enum Place {
     Station(u32),
     /// Onto a medium at a tap.
     Tap(u32, Tap),
-    /// Into a line.
+    /// Into a line, or into a station's input.
     Line(u32),
     /// Into a bridge by one of its ports.
     Bridge(u32, u32),
@@ -39,6 +39,19 @@ pub(super) enum Hop {
     Idle,
 }
 
+impl Hop {
+    /// What a chain's step is to the fabric: what it delivers goes to `exit`.
+    fn of(step: Step, exit: Place) -> Self {
+        match step {
+            Step::Deliver(frame, due) => Self::To(exit, frame, due),
+            Step::Drop(frame, cause) => Self::Drop(frame, cause),
+            Step::Duplicate(frame) => Self::Duplicate(frame),
+            Step::Wake(time) => Self::Wake(time),
+            Step::Idle => Self::Idle,
+        }
+    }
+}
+
 /// A part of the network, with its name as drawn and the places its frames go to.
 #[derive(Debug)]
 pub(super) enum Node {
@@ -46,16 +59,26 @@ pub(super) enum Node {
     Medium { name: String, medium: Medium, exits: Vec<Place> },
     /// One direction of a line; its parts have names of their own. `from` is the station that sends on it, if one does.
     Line { name: String, from: Option<u32>, chain: Box<Chain>, gauge: Gauge, exit: Place },
+    /// What a station does to packets that come in; its parts have names of their own.
+    Input { chain: Box<Chain>, exit: Place },
     /// A bridge, or the inside of a star; exits by port.
     Bridge { name: String, bridge: Box<Bridge>, exits: Vec<Place> },
 }
 
 impl Node {
+    /// Where its frames go.
+    pub(super) fn exits(&mut self) -> &mut [Place] {
+        match self {
+            Self::Medium { exits, .. } | Self::Bridge { exits, .. } => exits,
+            Self::Line { exit, .. } | Self::Input { exit, .. } => std::slice::from_mut(exit),
+        }
+    }
+
     /// Takes a frame that arrives at `now` at the node of `place`.
     pub(super) fn accept(&mut self, place: Place, frame: Frame, now: Time) {
         match (self, place) {
             (Self::Medium { medium, .. }, Place::Tap(_, tap)) => medium.accept(tap, frame, now),
-            (Self::Line { chain, .. }, Place::Line(_)) => chain.accept(frame, now),
+            (Self::Line { chain, .. } | Self::Input { chain, .. }, Place::Line(_)) => chain.accept(frame, now),
             (Self::Bridge { bridge, .. }, Place::Bridge(_, port)) => bridge.accept(port, frame, now),
             (node, place) => unreachable!("{place:?} leads to {node:?}: the fabric was put together wrongly"),
         }
@@ -71,16 +94,14 @@ impl Node {
                 Passage::Wake(time) => Hop::Wake(time),
                 Passage::Idle => Hop::Idle,
             },
-            Self::Line { chain, gauge, exit, .. } => match chain.poll(now) {
-                Step::Deliver(frame, due) => {
-                    gauge.count(&frame);
-                    Hop::To(*exit, frame, due)
+            Self::Line { chain, gauge, exit, .. } => {
+                let step = chain.poll(now);
+                if let Step::Deliver(frame, _) = &step {
+                    gauge.count(frame);
                 }
-                Step::Drop(frame, cause) => Hop::Drop(frame, cause),
-                Step::Duplicate(frame) => Hop::Duplicate(frame),
-                Step::Wake(time) => Hop::Wake(time),
-                Step::Idle => Hop::Idle,
-            },
+                Hop::of(step, *exit)
+            }
+            Self::Input { chain, exit } => Hop::of(chain.poll(now), *exit),
             Self::Bridge { bridge, exits, .. } => match bridge.poll(now) {
                 Forwarding::To(port, frame) => Hop::To(exits[port as usize], frame, now),
                 Forwarding::Drop(frame, cause) => Hop::Drop(frame, cause),
@@ -95,7 +116,7 @@ impl Node {
     pub(super) fn account(&self) -> Account {
         match self {
             Self::Medium { medium, .. } => medium.account(),
-            Self::Line { chain, .. } => chain.account(),
+            Self::Line { chain, .. } | Self::Input { chain, .. } => chain.account(),
             Self::Bridge { bridge, .. } => bridge.account(),
         }
     }
@@ -108,6 +129,7 @@ impl Node {
                 chain.reset();
                 gauge.reset();
             }
+            Self::Input { chain, .. } => chain.reset(),
             Self::Bridge { bridge, .. } => bridge.reset(),
         }
     }

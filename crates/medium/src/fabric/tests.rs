@@ -6,9 +6,10 @@ use btu_network::{
     Attachment, Bridge, Direction, Drawing, Link, LinkId, Medium, QueueLimit, Segment, SegmentId, Star, Station,
 };
 use btu_network::{BridgeId, Contention, Discipline, End, SharedEthernet, StationId};
-use btu_units::{BitRate, Bytes, Length, Span, Time};
+use btu_units::{BitRate, Bytes, Length, Probability, Span, Time};
 
 use super::*;
+use crate::account::Cause;
 use crate::frame::Address;
 
 const END_OF_TIME: Time = Time::from_nanoseconds(u64::MAX / 2);
@@ -155,4 +156,27 @@ fn after_an_announcement_nothing_is_flooded() {
     let arrivals: Vec<_> = run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
     let wanted = script.iter().map(|(_, _, frame)| (frame.destination.station_number().unwrap(), frame.tag));
     assert_eq!(arrivals, wanted.collect::<Vec<(u32, u32)>>());
+}
+
+#[test]
+fn an_input_acts_on_what_comes_in_to_its_station_alone() {
+    let drawing = Sketch::default().segment(star(megabits(10)), 3).0;
+    let mut fabric = Fabric::with_inputs(&drawing, 1, &[Port(1)]).unwrap();
+    fabric.announce();
+    let one_way = 2 * 1_220_800 + 5_000;
+    let millisecond = Span::from_milliseconds(1);
+    assert!(fabric.impair(Port(1), millisecond, Probability::NEVER));
+    assert!(!fabric.impair(Port(0), millisecond, Probability::NEVER), "it has no input");
+    let both_ways = [(0, 0, frame(0, 0, 1)), (10_000, 1, frame(1, 1, 0)), (20_000, 0, frame(2, 0, 2))];
+    let delayed = one_way + 1_000_000;
+    let wanted = [(1, 0, delayed), (0, 1, 10_000_000 + one_way), (2, 2, 20_000_000 + one_way)];
+    assert_eq!(run(&mut fabric, &both_ways), wanted);
+
+    assert!(fabric.impair(Port(1), Span::ZERO, Probability::ALWAYS));
+    let question = frame(4, 0, 1).carrying(crate::frame::Kind::Other);
+    let arrivals = run(&mut fabric, &[(40_000, 0, frame(3, 0, 1)), (50_000, 0, question)]);
+    assert_eq!(arrivals, [(1, 4, 50_000_000 + one_way)], "address resolution survives");
+    let (_, lost) = fabric.accounts().find(|(name, _)| *name == "station-1/input/loss").unwrap();
+    assert_eq!(lost.drops().collect::<Vec<_>>(), [(Cause::Loss, 1)]);
+    assert!(fabric.account().is_balanced() && fabric.account().held == 0, "{:?}", fabric.account());
 }

@@ -11,9 +11,8 @@ use super::source::{NEVER, Parcel, Progress, Source};
 use super::tally::{FlowTally, StationTally};
 use crate::account::Cause;
 use crate::coin::{fnv1a, mix};
-use crate::fabric::{Alarms, Fabric, Happening};
+use crate::fabric::{Alarms, Event, Fabric, Happening, Port};
 use crate::frame::{Address, Damage, Frame};
-use crate::network::{Event, Port};
 use crate::shared::SharedEthernetError;
 
 /// How many frames a saturated sender keeps at its station: one that is sent and one that waits.

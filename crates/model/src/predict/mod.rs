@@ -32,7 +32,7 @@ pub use answers::{
     Prediction, Question, Reference, SegmentPrediction, Transfer, TransferPrediction,
 };
 pub use formula::Formula;
-pub use sweep::{Found, Range, RangeError, last_that_holds, sweep, sweep_with};
+pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep, sweep_with};
 
 use assemble::Solved;
 use network::Network;

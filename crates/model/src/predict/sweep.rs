@@ -141,14 +141,23 @@ pub enum Found {
     Always,
 }
 
+/// How closely a value is looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Resolution {
+    /// Whole numbers.
+    Whole,
+    /// To this share of the range: 1e-6 is a millionth.
+    Share(f64),
+}
+
 /// The greatest value between `least` and `most` at which `holds`, by bisection: it must hold up to some value and not
-/// above. Whole numbers where `whole`, else to a millionth of the range.
+/// above.
 ///
 /// # Errors
 /// The first of `holds`'s.
 pub fn last_that_holds<E>(
     [least, most]: [f64; 2],
-    whole: bool,
+    resolution: Resolution,
     mut holds: impl FnMut(f64) -> Result<bool, E>,
 ) -> Result<Found, E> {
     if !holds(least)? {
@@ -158,10 +167,13 @@ pub fn last_that_holds<E>(
         return Ok(Found::Always);
     }
     let (mut low, mut high) = (least, most);
-    let close = if whole { 1.0 } else { (most - least) * 1e-6 };
+    let close = match resolution {
+        Resolution::Whole => 1.0,
+        Resolution::Share(share) => (most - least) * share,
+    };
     while high - low > close {
         let middle = f64::midpoint(low, high);
-        let middle = if whole { middle.floor() } else { middle };
+        let middle = if resolution == Resolution::Whole { middle.floor() } else { middle };
         if holds(middle)? { low = middle } else { high = middle }
     }
     Ok(Found::UpTo(low))
@@ -195,13 +207,17 @@ mod tests {
 
     #[test]
     fn bisection_finds_the_last_value_or_says_that_there_is_none() {
-        let up_to =
-            |limit: f64, whole| last_that_holds([0.0, 1000.0], whole, |value| Ok::<_, ()>(value <= limit)).unwrap();
-        assert_eq!(up_to(1033.5, true), Found::Always);
-        assert_eq!(up_to(-1.0, true), Found::Never);
-        assert_eq!(up_to(733.5, true), Found::UpTo(733.0));
-        let Found::UpTo(value) = up_to(0.25, false) else { panic!("there is one") };
-        assert!((value - 0.25).abs() <= 1e-3);
-        assert_eq!(last_that_holds([0.0, 1.0], true, |_| Err(())), Err(()));
+        use Resolution::{Share, Whole};
+        let up_to = |limit: f64, resolution| {
+            last_that_holds([0.0, 1000.0], resolution, |value| Ok::<_, ()>(value <= limit)).unwrap()
+        };
+        assert_eq!(up_to(1033.5, Whole), Found::Always);
+        assert_eq!(up_to(-1.0, Whole), Found::Never);
+        assert_eq!(up_to(733.5, Whole), Found::UpTo(733.0));
+        for share in [1e-3, 1e-6] {
+            let Found::UpTo(value) = up_to(0.25, Share(share)) else { panic!("there is one") };
+            assert!((value - 0.25).abs() <= 1000.0 * share, "{value}");
+        }
+        assert_eq!(last_that_holds([0.0, 1.0], Whole, |_| Err(())), Err(()));
     }
 }

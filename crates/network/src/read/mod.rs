@@ -40,8 +40,9 @@ pub use problem::{Place, Problem, ReadError};
 pub use trace::Files;
 
 use crate::drawing::Drawing;
+use crate::segment::Medium;
 use expand::expand;
-use fields::Fields;
+use fields::{Fields, Item};
 use problem::{Problems, Spot};
 use tree::At;
 use written::Written;
@@ -64,6 +65,14 @@ impl Drawing {
         let reader = settings.iter().fold(Reader::new(source_name), |reader, (key, value)| reader.set(key, value));
         reader.read(text)
     }
+}
+
+/// How a setting is kept in the text of a network: as a remark before it.
+pub const SETTING: &str = "# --set ";
+
+/// The settings that are kept at the beginning of a text, keys and values.
+pub fn settings_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().map_while(|line| line.strip_prefix(SETTING)).filter_map(|line| line.split_once('='))
 }
 
 /// How a network file is to be read.
@@ -121,6 +130,7 @@ impl<'a> Reader<'a> {
         let fields = Fields::of(&table, start, problems);
         let name = fields.get("name");
         let about = fields.get("about").and_then(|item| item.prose());
+        let bare = fields.get("bare");
         let written = Written::read(&fields, self.files, problems);
         if let Some(item) = &name
             && let Some(name) = item.text()
@@ -134,6 +144,10 @@ impl<'a> Reader<'a> {
         let mut drawing = expand(&written, problems);
         drawing.name = name.and_then(|item| item.text()).map_or_else(|| self.stem(), str::to_owned);
         drawing.about = about.unwrap_or_default();
+        if let Some(item) = bare {
+            drawing.bare = item.truth().unwrap_or(false);
+            check_bare(&drawing, &item);
+        }
         drawing
     }
 
@@ -144,6 +158,15 @@ impl<'a> Reader<'a> {
         let problems = Problems::default();
         names::check(stem, &Spot { at: At::File(0..0), path: String::new() }, &problems);
         if problems.none() { stem.to_owned() } else { "network".to_owned() }
+    }
+}
+
+/// What is not emulated has nothing that an emulated network could have.
+fn check_bare(drawing: &Drawing, item: &Item<'_>) {
+    let is_switch =
+        matches!(drawing.segments.as_slice(), [segment] if matches!(segment.medium, Medium::SwitchedEthernet(_)));
+    if drawing.bare && !(is_switch && drawing.bridges.is_empty() && drawing.links.is_empty()) {
+        item.problem("nothing is emulated in a bare network: draw one segment, `medium = \"switched-ethernet\"`, and stations on it");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use btu_stats::{Estimate, Interval};
 use btu_suite::compare::{Basis, Beside, CellBeside, Comparison, Finding, Over, Overall, Unit};
+use btu_suite::verdict::Title;
 
 use crate::number::{NOTHING, count, percent, three_digits};
 
@@ -49,7 +50,8 @@ pub(super) fn units(cells: &[CellBeside]) -> String {
 pub(super) fn over(overall: &Overall) -> String {
     let rows = count(overall.rows, "row");
     let what = match overall.over {
-        Over::Rating => "BTU rating",
+        Over::Rating => Title::BtuRating.words(),
+        Over::Part => Title::Part.words(),
         Over::Idle => "rated components alone",
         Over::Further => return format!("mean over {rows} of several units"),
     };

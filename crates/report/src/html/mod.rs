@@ -1,10 +1,11 @@
 //! One self-contained HTML file: opens from disk, asks nobody for anything, and is readable without its script.
 //!
-//! Charts are drawn by plotly.js, which comes packed (see `build.rs`) and is unpacked by the browser. The file's own
+//! Charts are drawn by plotly.js, which comes packed (see `library`) and is unpacked by the browser. The file's own
 //! policy allows exactly two scripts, by their hashes, and no connection to anywhere. Texts are escaped by the template
 //! language; data for the script stands in one JSON block in which no tag can occur.
 
 mod figure;
+mod library;
 mod page;
 mod plotly;
 
@@ -16,12 +17,6 @@ use sha2::{Digest, Sha256};
 
 pub use figure::{Axis, Figure, Layout, Mark as Drawn, Panel, Point, Role, Scale, Series};
 pub use page::{Block, Cell, Doubt, Mark, Page, Section, Table};
-
-/// plotly.js, gzip in base64.
-const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.gz.base64"));
-
-/// Its SHA-256 before packing, in base64.
-const LIBRARY_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.sha256.base64"));
 
 /// Draws the charts and minds the theme.
 const SCRIPT: &str = include_str!("report.js");
@@ -54,7 +49,7 @@ pub fn html(page: &Page) -> String {
                 (footer(page))
                 @if !figures.is_empty() {
                     script type="application/json" id="figures" { (PreEscaped(data(&figures))) }
-                    script type="text/plain" id="library" data-hash=(LIBRARY_HASH) { (PreEscaped(LIBRARY)) }
+                    script type="text/plain" id="library" data-hash=(library::HASH) { (PreEscaped(library::packed())) }
                     script { (PreEscaped(SCRIPT)) }
                 }
             }
@@ -83,8 +78,9 @@ pub(crate) fn tables(page: &Page) -> impl Iterator<Item = &Table> {
 /// What the browser may do with the file: run these two scripts, apply styles, show pictures that the page made itself.
 fn policy() -> String {
     let own = STANDARD.encode(Sha256::digest(SCRIPT));
+    let library = library::HASH;
     format!(
-        "default-src 'none'; script-src 'sha256-{own}' 'sha256-{LIBRARY_HASH}'; style-src 'unsafe-inline'; \
+        "default-src 'none'; script-src 'sha256-{own}' 'sha256-{library}'; style-src 'unsafe-inline'; \
          img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 }

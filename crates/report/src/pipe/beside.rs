@@ -6,6 +6,7 @@ use super::cost::{Line, by_size, intervals, summary};
 use super::picture::{Graph, NamedSignature};
 use super::plot;
 use crate::head::TextOptions;
+use crate::paint::Paint;
 use crate::sheet::{page, section, wrap};
 
 /// A stored signature.
@@ -19,8 +20,9 @@ pub struct StoredSignature {
     pub verdict: PipeVerdict,
 }
 
-/// All held against the first; every figure with its interval if `all`, or where there is room. Lines end with `\n`.
-pub fn beside_text(runs: &[StoredSignature], all: bool, options: &TextOptions) -> String {
+/// All held against the first, with what has to be said of their runs; every figure with its interval if `all`, or where
+/// there is room. Lines end with `\n`.
+pub fn beside_text(runs: &[StoredSignature], warnings: &[String], all: bool, options: &TextOptions) -> String {
     let Some((base, others)) = runs.split_first() else { return String::new() };
     let costs: Vec<Beside> = others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
     let lines: Vec<Line> =
@@ -33,12 +35,18 @@ pub fn beside_text(runs: &[StoredSignature], all: bool, options: &TextOptions) -
     let with_intervals = all || options.is_wide();
     page(vec![
         head.collect(),
+        warned(warnings, options),
         section(&format!("Beside {}", base.name), "one way; * told apart from nothing at 95 %", table, options),
         if with_intervals { intervals("run", &lines, options) } else { Vec::new() },
         by_size(&base.name, &lines, options),
         section("Signatures", "throughput against the time of a message", plotted, options),
         wrap(CAUTION, options.columns(), 0),
     ])
+}
+
+fn warned(warnings: &[String], options: &TextOptions) -> Vec<String> {
+    let lines = warnings.iter().flat_map(|warning| wrap(warning, options.columns(), 2));
+    lines.map(|line| Paint(options.colour).doubt(&line)).collect()
 }
 
 /// What intervals of two runs cannot say.

@@ -123,10 +123,10 @@ fn stored_runs_side_by_side() {
     let stored =
         |name: &str, verdict| StoredSignature { name: name.to_owned(), about: "TCP, veth".to_owned(), verdict };
     let runs = [stored("r4", tcp()), stored("r9", verdict(Kind::Tcp, "1..10MB", 22.4e-6, 24e9))];
-    let text = beside_text(&runs, true, &NARROW);
+    let text = beside_text(&runs, &[], true, &NARROW);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
-    assert_eq!(beside_text(&[], false, &NARROW), "");
+    assert_eq!(beside_text(&[], &[], false, &NARROW), "");
 }
 
 /// A set on paths where messages take so long; the times of the tests above.

@@ -59,7 +59,8 @@ fn page(with_1995: bool) -> RankPage {
         place((1, true), b, 1, 3.0, Some(0.03)),
         place((3, false), c, 3, 1.2, Some(0.02)),
     ];
-    let list = |profile: &str, network: &str, particulars: Vec<String>, places| List {
+    let list = |title, profile: &str, network: &str, particulars: Vec<String>, places| List {
+        title,
         plan_hash: "51dbfcffc39ee46b".to_owned(),
         profile: profile.to_owned(),
         network: network.to_owned(),
@@ -69,8 +70,9 @@ fn page(with_1995: bool) -> RankPage {
     let quick = vec![place((1, false), b, 1, 0.0091, None)];
     let ranking = Ranking {
         lists: vec![
-            list("standard", "veth", Vec::new(), whole),
-            list("quick", "10 Mb/s", vec!["volume: 4 MB".to_owned()], quick),
+            list(Title::BtuRating, "standard", "veth", Vec::new(), whole),
+            list(Title::BtuRating, "quick", "10 Mb/s", vec!["volume: 4 MB".to_owned()], quick.clone()),
+            list(Title::Part, "quick", "veth", vec!["loads: idle cpu".to_owned()], quick),
         ],
         left_out: vec![LeftOut { run: "r9".to_owned(), reason: "it was not completed".to_owned() }],
     };

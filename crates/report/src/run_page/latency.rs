@@ -102,11 +102,12 @@ fn table(rows: &[InteractiveRow]) -> Table {
 
 fn udp(rows: &[UdpRow]) -> Table {
     let offered = rows.first().map_or_else(String::new, |row| format!(", {} offered", row.offered));
-    let head = ["", "Mb/s", "lost, %", "socket drops", "duplicates", "reordered", "late leaving p99, us"];
+    let head = ["", "sent, Mb/s", "Mb/s", "lost, %", "socket drops", "duplicates", "reordered", "late leaving p99, us"];
     let mut table = Table::new(&format!("A paced UDP stream{offered}"), &head, 1);
     for one in rows {
         let lost = one.lost.map(|lost| (lost.share * 100.0, (lost.interval.low * 100.0, lost.interval.high * 100.0)));
         let cells = [
+            Cell::estimate(one.sent_bits_per_second.as_ref(), MEGABIT),
             Cell::estimate(one.goodput_bits_per_second.as_ref(), MEGABIT),
             lost.map_or(Cell::Nothing, |(value, interval)| Cell::Number {
                 value,

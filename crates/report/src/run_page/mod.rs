@@ -2,6 +2,7 @@
 
 mod appendix;
 mod doubts;
+mod expected;
 mod latency;
 mod machine;
 mod penalties;
@@ -17,13 +18,13 @@ use btu_suite::cell::{Component, Load};
 use btu_suite::history::Study;
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
-use btu_suite::verdict::Verdict;
+use btu_suite::verdict::{Title, Verdict};
 
 pub use rules::{RuleFacts, RunMark, run_marks};
 
 use crate::head::RunHead;
 use crate::html::{Cell, Mark, Page, Role};
-use crate::number::{ends, three_digits};
+use crate::number::{count, ends, three_digits};
 
 /// Everything that a report of a run is made from.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +60,6 @@ pub struct Origin {
     pub plan_hash: String,
     /// Whether this version can read the plan; else it is guessed from the cells.
     pub plan_is_known: bool,
-    /// Whether every cell of the plan is there.
-    pub complete: bool,
 }
 
 /// The report of a run.
@@ -71,6 +70,7 @@ pub fn run_page(report: &RunReport) -> Page {
         sizes::section(report),
         penalties::section(report),
         appendix::goodput(report),
+        expected::section(report),
         latency::section(report),
         progress::section(report),
         machine::cpu(report),
@@ -80,7 +80,7 @@ pub fn run_page(report: &RunReport) -> Page {
     ];
     Page {
         title: title(report),
-        headline: headline(report, &marks),
+        headline: headline(report),
         remarks: remarks(report),
         footer: rules::footer(report, &marks),
         marks: marks
@@ -98,10 +98,15 @@ fn title(report: &RunReport) -> String {
 }
 
 /// What it is called by the run rules, and how much it is.
-fn headline(report: &RunReport, marks: &[RunMark]) -> String {
-    let name = rules::name(marks);
+fn headline(report: &RunReport) -> String {
+    let title = report.verdict.title;
+    let name = title.words();
     match &report.verdict.rating {
-        Some(rating) => format!("{name} {} Mb/s", three_digits(rating.btu_bits_per_second.value / MEGABIT)),
+        Some(rating) => format!(
+            "{name}{} {} Mb/s",
+            if title == Title::Part { ":" } else { "" },
+            three_digits(rating.btu_bits_per_second.value / MEGABIT)
+        ),
         None => name.to_owned(),
     }
 }
@@ -109,7 +114,7 @@ fn headline(report: &RunReport, marks: &[RunMark]) -> String {
 fn remarks(report: &RunReport) -> Vec<String> {
     let run = report.run;
     let interval = report.verdict.rating.as_ref().map(|rating| match ends(&rating.btu_bits_per_second, MEGABIT) {
-        Some(ends) => format!("95 % interval {ends} Mb/s, geometric mean of {} rows", rating.cells_used),
+        Some(ends) => format!("95 % interval {ends} Mb/s, geometric mean of {}", count(rating.cells_used, "row")),
         None => "no interval: nothing was repeated".to_owned(),
     });
     let idle = report.verdict.idle.as_ref().map(|idle| {

@@ -41,6 +41,10 @@ fn command(plan: &Plan) -> String {
             words.extend((share > 0.0).then(|| format!("--{option} {share}")));
         }
     }
+    if let Network::Drawing(drawn) = &plan.network {
+        words.push(format!("--network {}", drawn.name));
+        words.extend(drawn.stations.roles().map(|(role, station)| format!("--{role} {station}")));
+    }
     if let Network::Machines(machines) = &plan.network {
         words.extend(hosts(machines));
     }
@@ -131,13 +135,13 @@ mod tests {
     use std::net::IpAddr;
 
     use btu_network::{Control, Host, Inventory};
-    use btu_suite::network::Station;
+    use btu_suite::network::HostRole;
     use btu_suite::plan::Profile;
 
     use super::*;
 
     fn machines(reached: [Reached; 3]) -> Network {
-        let hosts = Station::ALL.into_iter().zip(["alpha", "beta", "gamma"]).zip(reached).zip(10..);
+        let hosts = HostRole::ALL.into_iter().zip(["alpha", "beta", "gamma"]).zip(reached).zip(10..);
         let hosts = hosts.map(|(((station, name), reached), last)| Machine {
             station,
             name: name.to_owned(),

@@ -1,8 +1,8 @@
-//! Where the rating stands on a line from the machines of 1995 to this one.
+//! Where the rating stands beside the results of other studies that were asked for.
 
 use btu_stats::Estimate;
 use btu_suite::history::Study;
-use btu_suite::history::btu95::history;
+use btu_suite::history::btu95::corrected;
 
 use super::{MEGABIT, RunReport, row};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
@@ -44,7 +44,10 @@ struct Place {
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let rating = report.verdict.rating.as_ref()?;
-    let mut places = references(report);
+    let mut places = references(report.beside);
+    if places.is_empty() {
+        return None;
+    }
     let here = |name: &str, estimate: Estimate| Place {
         name: name.to_owned(),
         group: Group::ThisRun,
@@ -52,12 +55,15 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     };
     places.extend(report.verdict.idle.as_ref().map(|idle| here("this run, alone", idle.btu_bits_per_second)));
     places.push(here("this run", rating.btu_bits_per_second));
-    let note = "The machines of 1995 moved 4 MB over 10 Mb/s Ethernet (Table 5 of the paper); the axis is logarithmic.";
-    Section::of(
-        "Where it stands",
-        note,
-        vec![Block::Figure(figure(&places, rating.btu_bits_per_second.value / MEGABIT))],
-    )
+    let figure = figure(&places, rating.btu_bits_per_second.value / MEGABIT);
+    Section::of("Where it stands", &note(report.beside), vec![Block::Figure(figure)])
+}
+
+fn note(beside: &[Study]) -> String {
+    let machines = "The machines of 1995 moved 4 MB over 10 Mb/s Ethernet; their ratings are corrected: geometric means \
+                    throughout, from the raw rows.";
+    let machines = beside.contains(&Study::Btu95).then_some(machines);
+    machines.into_iter().chain(["The axis is logarithmic."]).collect::<Vec<_>>().join(" ")
 }
 
 fn scaled(estimate: &Estimate) -> Estimate {
@@ -65,15 +71,15 @@ fn scaled(estimate: &Estimate) -> Estimate {
     Estimate { value: estimate.value / MEGABIT, interval }
 }
 
-/// From the slowest on.
-fn references(report: &RunReport) -> Vec<Place> {
-    let machines = history().machines.into_iter().map(|machine| Place {
+/// Other people's results, from the slowest on; none where nobody asked for them.
+fn references(beside: &[Study]) -> Vec<Place> {
+    let of_1995 = if beside.contains(&Study::Btu95) { corrected() } else { Vec::new() };
+    let machines = of_1995.into_iter().map(|machine| Place {
         name: format!("{}, 1995", machine.machine),
         group: Group::Machines1995,
-        megabits_per_second: bare(machine.published_megabits_per_second.geometric),
+        megabits_per_second: bare(machine.bits_per_second / MEGABIT),
     });
-    let others =
-        report.beside.iter().filter(|study| **study != Study::Btu95).flat_map(|study| study.reference_points());
+    let others = beside.iter().filter(|study| **study != Study::Btu95).flat_map(|study| study.reference_points());
     // What holds for a whole curve: its maximum.
     let others = others.filter(|point| point.x.is_none() && point.unit == "bits/s").map(|point| Place {
         name: point.label.to_owned(),
@@ -105,7 +111,7 @@ fn figure(places: &[Place], rating: f64) -> Figure {
     };
     Figure {
         name: "standing".to_owned(),
-        title: "From the machines of 1995 to this run".to_owned(),
+        title: "This run and what others found".to_owned(),
         panels: vec![panel],
         layout: Layout::Beside,
         table: table(places, rating),

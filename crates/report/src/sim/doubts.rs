@@ -2,14 +2,15 @@
 
 use btu_medium::sim::Doubt;
 
-use super::Page;
+use crate::head::TextOptions;
 use crate::number::{count, percent, three_digits};
+use crate::paint::Paint;
 use crate::sheet::wrap;
 
 /// One paragraph for each doubt.
-pub(super) fn lines(page: &Page) -> Vec<String> {
-    let paragraphs = page.outcome.doubts.iter().flat_map(|doubt| wrap(&text(doubt), page.options.columns(), 2));
-    paragraphs.map(|line| page.paint.doubt(&line)).collect()
+pub(crate) fn doubts(doubts: &[Doubt], options: &TextOptions) -> Vec<String> {
+    let paragraphs = doubts.iter().flat_map(|doubt| wrap(&text(doubt), options.columns(), 2));
+    paragraphs.map(|line| Paint(options.colour).doubt(&line)).collect()
 }
 
 fn text(doubt: &Doubt) -> String {

@@ -48,13 +48,13 @@ fn interactive_row(name: &str, row: &InteractiveRow) -> Vec<String> {
 /// The paced stream.
 pub(super) fn udp(page: &Page) -> Vec<String> {
     let Some(first) = page.verdict.udp.first() else { return Vec::new() };
-    let head = ["", "Mb/s", "", "lost %", "95 %", "drops", "duplicates", "reordered"];
+    let head = ["", "sent", "Mb/s", "", "lost %", "95 %", "drops", "copies", "reordered"];
     let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 1);
     for row in &page.verdict.udp {
         sheet.row(udp_row(row));
     }
     let title = format!("UDP, {} B datagrams, {} offered", first.message.count(), first.offered);
-    page.section(&title, "counted at the receiver; drops: its socket buffer was full", sheet.lines())
+    page.section(&title, "really sent, and received; drops: the socket buffer was full", sheet.lines())
 }
 
 fn udp_row(row: &UdpRow) -> Vec<String> {
@@ -62,6 +62,7 @@ fn udp_row(row: &UdpRow) -> Vec<String> {
     let interval = |lost: Proportion| format!("{} .. {}", percent(lost.interval.low), percent(lost.interval.high));
     vec![
         called(row.load),
+        or_dash(row.sent_bits_per_second.map(|rate| rate.value / MEGABIT)),
         or_dash(row.goodput_bits_per_second.map(|rate| rate.value / MEGABIT)),
         plus_minus(row.goodput_bits_per_second.as_ref()),
         row.lost.map_or_else(|| NOTHING.to_owned(), |lost| percent(lost.share)),

@@ -2,7 +2,7 @@
 
 use btu_stats::{Form, Means};
 use btu_suite::cell::Load;
-use btu_suite::verdict::Rating;
+use btu_suite::verdict::{Obstacle, Rating};
 
 use super::rates::called;
 use super::{MEGABIT, Page};
@@ -18,11 +18,12 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
     lines
 }
 
-/// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`.
+/// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`, or what else it may be called.
 fn first(page: &Page) -> Vec<String> {
-    let title = page.paint.title(TITLE);
+    let words = page.verdict.title.words();
+    let title = page.paint.title(words);
     let Some(rating) = &page.verdict.rating else {
-        return vec![format!("{title}  none: no loaded cell was measured")];
+        return vec![format!("{title}: no loaded cell was measured")];
     };
     let value = format!("{} Mb/s", three_digits(rating.btu_bits_per_second.value / MEGABIT));
     let interval = match ends(&rating.btu_bits_per_second, MEGABIT) {
@@ -30,15 +31,18 @@ fn first(page: &Page) -> Vec<String> {
         None => "(no interval: nothing was repeated)".to_owned(),
     };
     let profile = format!("{} profile", page.verdict.profile);
-    let confidence = confidence(page, rating);
-    let plain = columns(TITLE) + columns(&value) + columns(&interval) + columns(&profile) + columns(&confidence) + 6;
+    let doubts = format!("{}{}", obstacles(page, rating), confidence(page, rating));
+    let plain = columns(words) + columns(&value) + columns(&interval) + columns(&profile) + columns(&doubts) + 6;
     let number = format!("{title}  {}  {interval}", page.paint.strong(&value));
-    let remark = format!("{profile}{}", page.paint.doubt(&confidence));
+    let remark = format!("{profile}{}", page.paint.doubt(&doubts));
     if plain <= page.options.columns() { vec![format!("{number}  {remark}")] } else { vec![number, indented(&remark)] }
 }
 
-/// What the line begins with.
-const TITLE: &str = "BTU rating";
+/// Why it is only part of a rating, but for the rows that [`confidence`] counts.
+fn obstacles(page: &Page, rating: &Rating) -> String {
+    let uncounted = |obstacle: &&Obstacle| **obstacle != Obstacle::Incomplete || rating.missing.is_empty();
+    page.verdict.obstacles.iter().filter(uncounted).flat_map(|obstacle| [", ", obstacle.word()]).collect()
+}
 
 fn confidence(page: &Page, rating: &Rating) -> String {
     match (rating.missing.len(), page.verdict.low_confidence_rows()) {
@@ -71,7 +75,7 @@ fn made_of(page: &Page) -> Vec<String> {
         None => "",
     };
     let repetitions = count(rating.repetitions_used, "repetition");
-    let geometric = format!("geometric mean of {} rows, {repetitions}{form}", rating.cells_used);
+    let geometric = format!("geometric mean of {}, {repetitions}{form}", count(rating.cells_used, "row"));
     let others = format!(
         "arithmetic mean {}, harmonic mean {} Mb/s",
         three_digits(rating.arithmetic_mean_bits_per_second / MEGABIT),

@@ -2,6 +2,7 @@
 
 mod cpu;
 mod doubts;
+mod expected;
 mod further;
 mod headline;
 mod penalties;
@@ -10,6 +11,9 @@ mod where_next;
 
 pub(crate) use rates::called;
 
+use std::collections::BTreeSet;
+
+use btu_suite::cell::Component;
 use btu_suite::verdict::Verdict;
 use btu_units::Bytes;
 
@@ -23,6 +27,7 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         headline::lines(&page),
         doubts::summary(&page),
         rates::lines(&page),
+        expected::lines(&page),
         penalties::slowdowns(&page),
         penalties::seconds(&page),
         further::interactive(&page),
@@ -56,6 +61,19 @@ impl Page<'_> {
             std::iter::once(self.paint.title(title)).chain(note).collect()
         };
         [heading, table].concat()
+    }
+
+    /// What a line is called that is the mean over all rated components of the run.
+    fn together(&self) -> &'static str {
+        let components: BTreeSet<Component> = self.verdict.rates.iter().map(|rate| rate.component).collect();
+        match components.len() {
+            0 | 1 => "mean",
+            2 => "both",
+            3 => "all three",
+            4 => "all four",
+            5 => "all five",
+            _ => "all six",
+        }
     }
 
     /// The message sizes of the run.

@@ -34,7 +34,7 @@ pub(super) fn slowdowns(page: &Page) -> Vec<String> {
     let all = &page.verdict.penalties.by_load;
     let network = all.iter().map(|one| slowdown(page, one.network));
     let host = all.iter().map(|one| slowdown(page, one.host));
-    sheet.row(std::iter::once("all six".to_owned()).chain(network).chain(host).collect());
+    sheet.row(std::iter::once(page.together().to_owned()).chain(network).chain(host).collect());
     if !page.options.is_wide() {
         let spread = |estimate: Option<Estimate>| plus_minus(estimate.as_ref());
         let spreads = all.iter().map(|one| spread(one.network)).chain(all.iter().map(|one| spread(one.host)));

@@ -25,7 +25,7 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
         sheet.row([name, called(load)].into_iter().chain(cells).collect());
     }
     for (name, rating) in [("alone", idle as Choice), ("loaded", loaded as Choice)] {
-        let label = if name == "alone" { "all six" } else { "" };
+        let label = if name == "alone" { page.together() } else { "" };
         let cells = (0..sizes.len()).map(|index| rated(page, rating(page, index)));
         sheet.row([label.to_owned(), name.to_owned()].into_iter().chain(cells).collect());
     }

@@ -38,7 +38,6 @@ impl SampleRun {
                 version: "0.1.0".to_owned(),
                 plan_hash,
                 plan_is_known: true,
-                complete: true,
             },
             settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             changes: Vec::new(),
@@ -52,6 +51,11 @@ impl SampleRun {
 
     /// The report, with the studies that can be drawn beside it.
     pub(crate) fn page(&self) -> Page {
+        self.page_beside(&[Study::Btu95, Study::Netpipe96])
+    }
+
+    /// The same with these studies.
+    pub(crate) fn page_beside(&self, beside: &[Study]) -> Page {
         let mut run = head();
         run.notes.clone_from(&self.notes);
         run_page(&RunReport {
@@ -62,7 +66,7 @@ impl SampleRun {
             cells: &self.cells,
             settings: &self.settings,
             changes: &self.changes,
-            beside: &[Study::Btu95, Study::Netpipe96],
+            beside,
         })
     }
 }

@@ -3,7 +3,7 @@
 use btu_report::RunHead;
 use btu_stats::Histogram;
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::network::{Network, Station};
+use btu_suite::network::{HostRole, Network};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
     CellRecord, CpuTime, DatagramsReceived, DatagramsSent, HostResult, MachineCpu, NetworkResult, Outcome,
@@ -15,7 +15,7 @@ use btu_units::{Bytes, Span, Time};
 /// The quick profile on two processors.
 pub(crate) fn context() -> Context {
     let plan = Plan::whole(42, Profile::quick(), Network::Veth);
-    Context { plan, cpus: 2, load_before: Some(0.12), clocks: Vec::new() }
+    Context { load_before: Some(0.12), ..Context::complete(plan, 2) }
 }
 
 pub(crate) fn head() -> RunHead {
@@ -91,12 +91,12 @@ fn cell(row: Row, block: u32) -> CellRecord {
     }
 }
 
-fn placed(station: Station, activity: &str, seconds: f64, cpu_seconds: f64, outcome: Outcome) -> PlacedReport {
+fn placed(role: HostRole, activity: &str, seconds: f64, cpu_seconds: f64, outcome: Outcome) -> PlacedReport {
     let cpu =
         CpuTime { user: Span::from_seconds_f64(cpu_seconds * 0.1), system: Span::from_seconds_f64(cpu_seconds * 0.9) };
     let finished = Time::ZERO + Span::from_seconds_f64(seconds);
     let report = Report { started: Time::ZERO, finished, cpu, outcome };
-    PlacedReport { station, activity: activity.to_owned(), result: Ok(report) }
+    PlacedReport { station: role.into(), activity: activity.to_owned(), result: Ok(report) }
 }
 
 fn host(load: Load, slowdown: f64, row: Row, block: u32) -> HostResult {
@@ -143,17 +143,15 @@ fn bulk(component: Component, message: Bytes, load: Load, row: Row, block: u32, 
     let sent = Outcome::Sent(Sent { bytes, messages: 1, tcp });
     let cpu_seconds = bytes.count() as f64 / 1e9 * (0.21 + 1600.0 / message.count() as f64 * 0.1);
     let mut reports = vec![
-        placed(Station::Test, "tcp-send", seconds, cpu_seconds, sent),
-        placed(Station::Active, "tcp-receive", seconds, cpu_seconds, Outcome::Null),
+        placed(HostRole::Test, "tcp-send", seconds, cpu_seconds, sent),
+        placed(HostRole::Active, "tcp-receive", seconds, cpu_seconds, Outcome::Null),
     ];
     let host = (load != Load::Idle).then(|| host(load, host_slowdown, row, block));
     if let Some(host) = &host {
         let account = btu_suite::record::Host { work: host.work, method: String::new() };
-        reports.extend(
-            (0..2).map(|_| {
-                placed(Station::Test, load.name(), host.duration.seconds(), 0.1, Outcome::Host(account.clone()))
-            }),
-        );
+        reports.extend((0..2).map(|_| {
+            placed(HostRole::Test, load.name(), host.duration.seconds(), 0.1, Outcome::Host(account.clone()))
+        }));
     }
     let network = NetworkResult { bytes, duration, goodput_bits_per_second: goodput, loss: 0.0 };
     CellRecord { network: Some(network), host, reports, ..empty }
@@ -171,7 +169,7 @@ fn interactive(component: Component, load: Load, row: Row, block: u32) -> (Netwo
     let requested = Requested { requests: 3000 + lost, answers: 3000, lost, late: 0, wrong: 0, round_trip };
     let duration = Span::from_milliseconds(100);
     let network = NetworkResult { bytes: Bytes::ZERO, duration, goodput_bits_per_second: 0.0, loss: 0.0 };
-    (network, vec![placed(Station::Test, "request", 0.1, 0.05, Outcome::Requested(requested))])
+    (network, vec![placed(HostRole::Test, "request", 0.1, 0.05, Outcome::Requested(requested))])
 }
 
 fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>) {
@@ -184,7 +182,8 @@ fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>
     let arrived = datagrams - drops;
     let mut lateness = Histogram::new();
     lateness.record(40_000);
-    let sent = DatagramsSent { datagrams, bytes: Bytes::new(datagrams * 1024), refused: 0, offered, lateness };
+    let span = Span::from_milliseconds(100);
+    let sent = DatagramsSent { datagrams, bytes: Bytes::new(datagrams * 1024), refused: 0, offered, span, lateness };
     let received = DatagramsReceived {
         datagrams: arrived,
         bytes: Bytes::new(arrived * 1024),
@@ -204,8 +203,8 @@ fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>
         loss: drops as f64 / datagrams as f64,
     };
     let reports = vec![
-        placed(Station::Active, "udp-send", 0.1, 0.02, Outcome::DatagramsSent(sent)),
-        placed(Station::Test, "udp-receive", 0.1, 0.02, Outcome::DatagramsReceived(received)),
+        placed(HostRole::Active, "udp-send", 0.1, 0.02, Outcome::DatagramsSent(sent)),
+        placed(HostRole::Test, "udp-receive", 0.1, 0.02, Outcome::DatagramsReceived(received)),
     ];
     (network, reports)
 }

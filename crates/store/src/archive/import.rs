@@ -67,7 +67,9 @@ impl Check {
         match check_line(number, text)? {
             Line::Run(run) => {
                 // It was read a moment ago, when the line was looked at by itself.
-                self.run = Some(Readable::of(&run.suite, run.plan.get()).map_err(|what| damaged(number, &what))?);
+                self.run = Some(
+                    Readable::of(&run.suite, run.plan.get(), &run.plan_hash).map_err(|what| damaged(number, &what))?,
+                );
                 if !self.uuids.insert(run.uuid) {
                     return Err(damaged(number, "the run is in it twice"));
                 }
@@ -135,7 +137,7 @@ fn run_problem(run: &RunLine) -> Option<String> {
         return Some(format!("the seed is {:?} ({error})", run.seed));
     }
     // A plan that cannot be read would make every list of runs fail.
-    Readable::of(&run.suite, run.plan.get()).err()
+    Readable::of(&run.suite, run.plan.get(), &run.plan_hash).err()
 }
 
 fn is_word(text: &str) -> bool {

@@ -25,8 +25,33 @@ pub(super) enum Readable {
 }
 
 impl Readable {
-    /// Reads the plan of a run of `suite`. A plan that cannot be read would make every list of runs fail.
-    pub(super) fn of(suite: &str, plan: &str) -> Result<Self, String> {
+    /// Reads the plan of a run of `suite`, which `hash` names. A plan that cannot be read would make every list of runs
+    /// fail; one under the name of another would be taken for that one.
+    pub(super) fn of(suite: &str, plan: &str, hash: &str) -> Result<Self, String> {
+        let readable = Self::read(suite, plan)?;
+        match readable.hash(plan)? {
+            Some(found) if found != hash => Err(format!("its plan is {found}, and is called {hash}")),
+            _ => Ok(readable),
+        }
+    }
+
+    /// The name of the plan; none where another version wrote it, whose form may have been another.
+    fn hash(&self, plan: &str) -> Result<Option<String>, String> {
+        let is_ours = |plans: &[PipePlan]| plans.iter().all(|plan| plan.version == PipePlan::VERSION);
+        Ok(match self {
+            Self::Rating => {
+                Some(read_plan::<Plan>(plan)?).filter(|plan| plan.version == Plan::VERSION).map(|plan| plan.hash())
+            }
+            Self::Pipe(plan) => is_ours(std::slice::from_ref(plan)).then(|| plan.hash()),
+            Self::Set(set) => is_ours(&set.series).then(|| set.hash()),
+            Self::Hint(run) => {
+                (run.version == HintRun::VERSION && is_ours(std::slice::from_ref(&run.pipe))).then(|| run.hash())
+            }
+            Self::Unknown => None,
+        })
+    }
+
+    fn read(suite: &str, plan: &str) -> Result<Self, String> {
         Ok(match suite {
             plan::SUITE => read_plan::<Plan>(plan).map(|_| Self::Rating)?,
             pipe::SUITE => Self::Pipe(read_plan(plan)?),

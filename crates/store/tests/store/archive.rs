@@ -176,6 +176,7 @@ fn what_contradicts_itself_is_refused_with_its_line() {
         (changed(run, r#""seed":"18446744073709551615""#, r#""seed":"-1""#), "seed"),
         (changed(run, r#""uuid":""#, r#""uuid":"x"#), "no uuid"),
         (changed(run, r#""version":1"#, r#""version":"x""#), "plan cannot be read"),
+        (changed(run, r#""disk_file_bytes":67108864"#, r#""disk_file_bytes":67108865"#), "and is called "),
         (changed(cell, r#""goodput_bits_per_second":9"#, r#""goodput_bits_per_second":8"#), "differ"),
         (changed(cell, r#""valid":true"#, r#""valid":false"#), "differ"),
         (changed(cell, r#""kind":"network""#, r#""kind":"x""#), "cell cannot be read"),

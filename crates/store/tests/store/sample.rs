@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use btu_stats::Histogram;
 use btu_store::{NewRun, RunLock, Store};
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::network::Station;
+use btu_suite::network::HostRole;
 use btu_suite::record::{
     CellRecord, CpuTime, Failure, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report,
     StationCpu, TcpInfo, WireAccount,
@@ -70,8 +70,8 @@ pub(crate) fn cell(block: u32, position: u32, row: Row) -> CellRecord {
             loss: 0.01,
         }),
         host: Some(HostResult { work: 17, duration: Span::from_milliseconds(998), overlap: 0.1 + 0.2 }),
-        reports: vec![received(Station::Active), received(Station::Test), hung()],
-        stations: vec![StationCpu { station: Station::Test, workers: cpu(), agent: CpuTime::default() }],
+        reports: vec![received(HostRole::Active), received(HostRole::Test), hung()],
+        stations: vec![StationCpu { station: HostRole::Test.into(), workers: cpu(), agent: CpuTime::default() }],
         machine: MachineCpu { user_ns: 1_000_000_000, softirq_ns: 250_000_000, ..MachineCpu::default() },
         wire: WireAccount { lateness: lateness(), ..WireAccount::default() },
         start_skew_ns: 12_345,
@@ -79,7 +79,7 @@ pub(crate) fn cell(block: u32, position: u32, row: Row) -> CellRecord {
     }
 }
 
-fn received(station: Station) -> PlacedReport {
+fn received(role: HostRole) -> PlacedReport {
     let received = Received {
         bytes: Bytes::new(61_728_394),
         messages: 49_383,
@@ -96,12 +96,12 @@ fn received(station: Station) -> PlacedReport {
         cpu: cpu(),
         outcome: Outcome::Received(received),
     };
-    PlacedReport { station, activity: "tcp-receive".to_owned(), result: Ok(report) }
+    PlacedReport { station: role.into(), activity: "tcp-receive".to_owned(), result: Ok(report) }
 }
 
 fn hung() -> PlacedReport {
     let failure = Failure::Deadline { deadline_ns: 9_000_000_000 };
-    PlacedReport { station: Station::Test, activity: "disk".to_owned(), result: Err(failure) }
+    PlacedReport { station: HostRole::Test.into(), activity: "disk".to_owned(), result: Err(failure) }
 }
 
 fn cpu() -> CpuTime {

@@ -98,11 +98,11 @@ pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
     Aspect::ALL.into_iter().filter_map(differs).collect()
 }
 
-/// Whether `row` asks the same of both plans: the paced stream does not where the plans offer different loads, as they
-/// do on networks of different rates.
+/// Whether `row` asks the same of both plans: the paced stream does not where the plans offer different loads or
+/// last differently long, as they do on networks of different rates.
 pub fn asks_the_same(base: &Plan, other: &Plan, row: Row) -> bool {
     let paced = matches!(row, Row::Network { component: Component::Udp, .. });
-    !paced || base.udp_offered == other.udp_offered
+    !paced || (base.udp_offered == other.udp_offered && base.stream_time() == other.stream_time())
 }
 
 /// What `plan` decides of `aspect`, to the last digit.

@@ -38,7 +38,7 @@ pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
 pub use side::{Group, Reading, Run};
 
-use crate::cell::{Load, Row};
+use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
 use logs::Logs;
 use spread::{Difference, Measured};
 
@@ -104,8 +104,10 @@ pub struct Beside {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// The rows of the BTU rating: rated components under the host loads. The ratio is that of both ratings.
+    /// The rows of the BTU rating: all rated components, sizes and host loads. The ratio is that of both ratings.
     Rating,
+    /// Some of these rows: what is common is part of a BTU rating.
+    Part,
     /// The rated components alone, when no loaded row is common.
     Idle,
     /// Every common row, when no rated one is.
@@ -242,13 +244,18 @@ fn names(groups: &[Group]) -> Vec<String> {
     groups.iter().flat_map(|group| group.runs.iter().map(|run| run.name.clone())).collect()
 }
 
+/// Every rated component with every message size under every host load.
+const ROWS_OF_A_RATING: usize = Component::RATED.len() * MESSAGE_SIZES.len() * Load::HOST.len();
+
 /// The rows of the rating where there are any, else the best of what there is.
 fn rows_of_overall(common: &[Row]) -> Option<(Over, Vec<Row>)> {
     let rated = |loaded: bool| -> Vec<Row> {
         let fits = |row: &&Row| matches!(row, Row::Network { component, load, .. } if component.is_rated() && (*load != Load::Idle) == loaded);
         common.iter().filter(fits).copied().collect()
     };
-    let choices = [(Over::Rating, rated(true)), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
+    let loaded = rated(true);
+    let over = if loaded.len() == ROWS_OF_A_RATING { Over::Rating } else { Over::Part };
+    let choices = [(over, loaded), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
     choices.into_iter().find(|(_, rows)| !rows.is_empty())
 }
 

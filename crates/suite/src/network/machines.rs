@@ -5,12 +5,12 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Station;
+use super::HostRole;
 
 /// Three real hosts, one for each station.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machines {
-    /// In the order of [`Station::ALL`].
+    /// In the order of [`HostRole::ALL`].
     pub hosts: Vec<Machine>,
 }
 
@@ -18,7 +18,7 @@ pub struct Machines {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The role it plays.
-    pub station: Station,
+    pub station: HostRole,
     /// What the user calls it.
     pub name: String,
     /// The way to its agent. Nothing of it is measured.
@@ -50,7 +50,7 @@ pub enum Reached {
 
 impl Machines {
     /// The host that plays this role.
-    pub fn of(&self, station: Station) -> Option<&Machine> {
+    pub fn of(&self, station: HostRole) -> Option<&Machine> {
         self.hosts.iter().find(|host| host.station == station)
     }
 }
@@ -95,9 +95,9 @@ mod tests {
         let tls = Reached::Tls { address: "192.0.2.11:7417".to_owned() };
         let pairing = Reached::Pairing { address: "192.0.2.12:7417".to_owned() };
         let hosts = vec![
-            host(Station::Test, "alpha", Reached::Ssh { destination: "me@alpha".to_owned() }, 10),
-            host(Station::Active, "beta", tls, 11),
-            host(Station::Passive, "gamma", pairing, 12),
+            host(HostRole::Test, "alpha", Reached::Ssh { destination: "me@alpha".to_owned() }, 10),
+            host(HostRole::Active, "beta", tls, 11),
+            host(HostRole::Passive, "gamma", pairing, 12),
         ];
         Machines { hosts }
     }

@@ -3,7 +3,8 @@
 //! # Rules
 //!
 //! * **Like with like.** Only runs whose plans ask the same (all but the seed) stand in one list.
-//! * **Whole runs.** A rating with rows missing is none; a run that was not completed is left out, and named.
+//! * **Whole runs.** A rating with rows missing is none; a run that was not completed, or that is of two machines, is left
+//!   out, and named. Plans that leave out parts of the suite have lists of their own, which say so.
 //! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them would reward whoever runs
 //!   most often, and no user gets the best run.
 //! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM 2013): with three runs or
@@ -25,7 +26,7 @@ pub use machine::{MachineKey, Traits, host_digest};
 pub use price::{Price, PriceError};
 
 use crate::plan::Plan;
-use crate::verdict::Rating;
+use crate::verdict::{Obstacle, Rating, Title};
 
 /// The level of every interval.
 const LEVEL: Level = Level::P95;
@@ -40,8 +41,8 @@ pub struct Candidate {
     pub run: String,
     /// Where it was made.
     pub machine: MachineKey,
-    /// Whether every cell of its plan is there.
-    pub complete: bool,
+    /// Why its rating may not be called a BTU rating.
+    pub obstacles: Vec<Obstacle>,
     /// What was asked.
     pub plan: Plan,
     /// What came of it; none where no cell under load counts.
@@ -53,7 +54,7 @@ pub struct Candidate {
 /// Machines in lists, one for each plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
-    /// The lists: the plan with most machines first, then the one with most runs.
+    /// The lists: plans of the whole suite first, of these the plan with most machines, then the one with most runs.
     pub lists: Vec<List>,
     /// Runs that stand in none.
     pub left_out: Vec<LeftOut>,
@@ -62,6 +63,8 @@ pub struct Ranking {
 /// The machines that were asked the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct List {
+    /// What its numbers may be called: of a plan that leaves something out they are parts of BTU ratings.
+    pub title: Title,
     /// The plan's name.
     pub plan_hash: String,
     /// Its profile.
@@ -127,7 +130,10 @@ pub fn rank(candidates: &[Candidate]) -> Ranking {
         }
     }
     let mut lists: Vec<List> = plans.into_iter().map(|(hash, runs)| list(hash, &runs)).collect();
-    let size = |list: &List| (list.places.len(), list.places.iter().map(|place| place.runs.len()).sum::<usize>());
+    let size = |list: &List| {
+        let runs = list.places.iter().map(|place| place.runs.len()).sum::<usize>();
+        (list.title == Title::BtuRating, list.places.len(), runs)
+    };
     lists.sort_by(|a, b| size(b).cmp(&size(a)).then_with(|| a.plan_hash.cmp(&b.plan_hash)));
     Ranking { lists, left_out }
 }
@@ -145,10 +151,19 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
     let Some(rating) = &candidate.rating else {
         return Some("it has no rating: no cell under load counts".to_owned());
     };
-    if !rating.missing.is_empty() {
-        return Some(format!("{} of {} rated rows are missing", rating.missing.len(), rating.cells_planned));
-    }
-    (!candidate.complete).then(|| "it was not completed".to_owned())
+    let reason = |obstacle: &Obstacle| match obstacle {
+        Obstacle::Incomplete if rating.missing.is_empty() => Some("it was not completed".to_owned()),
+        Obstacle::Incomplete => {
+            Some(format!("{} of {} rated rows are missing", rating.missing.len(), rating.cells_planned))
+        }
+        Obstacle::UnknownPlan => Some("its plan cannot be read, so nobody can tell what is missing".to_owned()),
+        Obstacle::ResumedElsewhere => {
+            Some("it was resumed on another machine, kernel or version of btu: its cells are of both".to_owned())
+        }
+        // It stands among those of the same plan, which are called what they are.
+        Obstacle::NoRating | Obstacle::Partial => None,
+    };
+    candidate.obstacles.iter().find_map(reason)
 }
 
 fn list(plan_hash: String, runs: &[&Candidate]) -> List {
@@ -161,6 +176,7 @@ fn list(plan_hash: String, runs: &[&Candidate]) -> List {
     give_ranks(&mut places);
     let plan = &runs[0].plan;
     List {
+        title: Title::of(&runs[0].obstacles),
         plan_hash,
         profile: plan.profile.name.clone(),
         network: plan.network.to_string(),

@@ -41,7 +41,7 @@ fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
         low_confidence: half.is_none(),
     });
     let cpu_rounds_per_second = Some(megabits * 10.0);
-    Candidate { run: name.to_owned(), machine: machine(on), complete: true, plan, rating, cpu_rounds_per_second }
+    Candidate { run: name.to_owned(), machine: machine(on), obstacles: Vec::new(), plan, rating, cpu_rounds_per_second }
 }
 
 fn ranks(ranking: &Ranking) -> Vec<(usize, bool)> {
@@ -140,12 +140,27 @@ fn what_is_no_whole_run_is_left_out_and_named() {
     without.rating = None;
     let mut partial = Candidate { run: "r3".to_owned(), ..whole.clone() };
     partial.rating.as_mut().unwrap().missing = plan().rows()[..3].to_vec();
-    let stopped = Candidate { run: "r4".to_owned(), complete: false, ..whole.clone() };
-    let ranking = rank(&[whole, without, partial, stopped]);
+    partial.obstacles = vec![Obstacle::Incomplete];
+    let stopped = Candidate { run: "r4".to_owned(), obstacles: vec![Obstacle::Incomplete], ..whole.clone() };
+    let moved = Candidate { run: "r5".to_owned(), obstacles: vec![Obstacle::ResumedElsewhere], ..whole.clone() };
+    let ranking = rank(&[whole, without, partial, stopped, moved]);
     assert_eq!(ranking.lists[0].places[0].runs, ["r1"]);
     let named: Vec<&str> = ranking.left_out.iter().map(|one| one.run.as_str()).collect();
-    assert_eq!(named, ["r2", "r3", "r4"]);
+    assert_eq!(named, ["r2", "r3", "r4", "r5"]);
     assert!(ranking.left_out[1].reason.contains("3 of 90"), "{:?}", ranking.left_out);
+}
+
+/// A part of the suite has a list that says so, behind those of the whole, however many machines it has.
+#[test]
+fn parts_of_the_suite_stand_apart_and_behind() {
+    let part = |name: &str, on: &str| {
+        let plan = Plan { loads: vec![Load::Idle, Load::Cpu], ..plan() };
+        Candidate { plan, obstacles: vec![Obstacle::Partial], ..run(name, on, 9.0, None) }
+    };
+    let ranking = rank(&[part("r1", "a"), part("r2", "b"), run("r3", "a", 10.0, None)]);
+    let titles: Vec<Title> = ranking.lists.iter().map(|list| list.title).collect();
+    assert_eq!(titles, [Title::BtuRating, Title::Part]);
+    assert_eq!(ranking.lists[1].places.len(), 2);
 }
 
 #[test]

@@ -11,6 +11,12 @@ use crate::record::HostClock;
 pub struct Context {
     /// The plan of the run.
     pub plan: Plan,
+    /// Whether that is the stored plan; else it was guessed from the cells.
+    pub plan_is_known: bool,
+    /// Whether the run ended by itself.
+    pub complete: bool,
+    /// Whether it was resumed on another machine, kernel or version of btu.
+    pub resumed_elsewhere: bool,
     /// Processors that the stations shared.
     pub cpus: usize,
     /// The machine's load average over one minute before the run, where it is known.
@@ -31,6 +37,19 @@ pub struct HostClocks {
 }
 
 impl Context {
+    /// A run of `plan` that ended by itself on one machine of which nothing else is known than its processors.
+    pub fn complete(plan: Plan, cpus: usize) -> Self {
+        Self {
+            plan,
+            plan_is_known: true,
+            complete: true,
+            resumed_elsewhere: false,
+            cpus,
+            load_before: None,
+            clocks: Vec::new(),
+        }
+    }
+
     /// The rated components that were planned, in the paper's order.
     pub(super) fn rated(&self) -> impl Iterator<Item = Component> + '_ {
         Component::RATED.into_iter().filter(|component| self.plan.components.contains(component))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::Cells;
 use super::context::Context;
 use crate::cell::{Load, Row};
-use crate::network::Station;
+use crate::network::HostRole;
 use crate::record::{CellRecord, MachineCpu, Outcome, Report};
 
 /// CPU time by load and message size, over the rated components.
@@ -62,7 +62,7 @@ fn test_network_workers(record: &CellRecord) -> impl Iterator<Item = &Report> {
     record
         .reports
         .iter()
-        .filter(|placed| placed.station == Station::Test)
+        .filter(|placed| placed.station == HostRole::Test)
         .filter_map(|placed| placed.result.as_ref().ok())
         .filter(|report| matches!(report.outcome, Outcome::Sent(_) | Outcome::Received(_)))
 }

@@ -78,7 +78,10 @@ pub struct UdpRow {
     /// What was asked for, over the payload.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// What arrived, each datagram once: geometric mean over repetitions.
+    /// What the sender really sent, by its own clock: geometric mean over repetitions. Absent in older runs.
+    #[serde(default)]
+    pub sent_bits_per_second: Option<Estimate>,
+    /// What arrived, each datagram once: geometric mean over repetitions. Never above what was sent.
     pub goodput_bits_per_second: Option<Estimate>,
     /// Datagrams that were sent and did not arrive. The interval takes losses to be independent; bursts spread wider.
     pub lost: Option<Proportion>,
@@ -158,6 +161,7 @@ fn udp_row(cells: &Cells, context: &Context, row: Row) -> Option<UdpRow> {
     for (sent, _) in &streams {
         lateness.merge(&sent.lateness);
     }
+    let rates: Vec<f64> = streams.iter().filter_map(|(sent, _)| sent.bits_per_second()).collect();
     let goodputs: Vec<f64> = cells.goodputs(row).into_iter().map(|(_, rate)| rate).collect();
     let lost = sum(&|sent, received| sent.datagrams.saturating_sub(received.datagrams));
     (!streams.is_empty()).then(|| UdpRow {
@@ -165,6 +169,7 @@ fn udp_row(cells: &Cells, context: &Context, row: Row) -> Option<UdpRow> {
         load,
         repetitions: streams.len(),
         offered: context.plan.udp_offered,
+        sent_bits_per_second: geometric_interval(&rates, LEVEL),
         goodput_bits_per_second: geometric_interval(&goodputs, LEVEL),
         lost: wilson(lost, sum(&|sent, _| sent.datagrams), LEVEL),
         duplicates: sum(&|_, received| received.duplicates),

@@ -12,6 +12,7 @@ mod btu95;
 mod cells;
 mod context;
 mod cpu;
+mod expected;
 mod further;
 mod goodputs;
 mod penalty;
@@ -19,6 +20,7 @@ mod rates;
 mod rating;
 #[cfg(test)]
 mod tests;
+mod title;
 mod warning;
 
 use btu_stats::Level;
@@ -27,10 +29,12 @@ use serde::{Deserialize, Serialize};
 pub use btu95::{Btu95, Btu95Size};
 pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
+pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
 pub use penalty::{ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times, TotalPenalty};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
+pub use title::{Obstacle, Title};
 pub use warning::{
     BufferDrops, Cause, ClockDrift, ClocksApart, InvalidCells, LatePacing, LoadBefore, LowConfidence, NotMeasured,
     Outliers, OverCommitted, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited,
@@ -61,7 +65,11 @@ pub struct Verdict {
     pub valid_cells: usize,
     /// Cells that were measured and do not count.
     pub invalid_cells: usize,
-    /// The BTU rating: over components, message sizes and host loads. Absent when no loaded cell was measured.
+    /// What the rating may be called.
+    pub title: Title,
+    /// Why it may not be called a BTU rating; empty where it may.
+    pub obstacles: Vec<Obstacle>,
+    /// Over components, message sizes and host loads. Absent when no loaded cell was measured.
     pub rating: Option<Rating>,
     /// The same with nothing beside the network activity.
     pub idle: Option<Rating>,
@@ -81,6 +89,9 @@ pub struct Verdict {
     pub udp: Vec<UdpRow>,
     /// What moving bytes costs the test machine.
     pub cpu: Vec<CpuRow>,
+    /// What the closed form and the simulator expect of the network file; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<ExpectedRow>,
     /// Reasons to doubt, the gravest first.
     pub warnings: Vec<Warning>,
 }
@@ -102,6 +113,8 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     let rates = rates::rates(&cells, context);
     let udp = further::udp(&cells, context);
     let warnings = warning::warnings(&cells, context, &rates, &udp);
+    let rating = rating::loaded(&goodputs, context);
+    let obstacles = title::obstacles(rating.as_ref(), context);
     Verdict {
         version: Verdict::VERSION,
         level: LEVEL,
@@ -109,7 +122,9 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
         wanted_half_width: context.plan.profile.wanted_half_width,
         valid_cells: cells.valid_count(),
         invalid_cells: cells.invalid_count(),
-        rating: rating::loaded(&goodputs, context),
+        title: Title::of(&obstacles),
+        obstacles,
+        rating,
         idle: rating::idle(&goodputs, context),
         per_load: rating::per_load(&goodputs, context),
         per_size: rating::per_size(&goodputs, context),
@@ -117,14 +132,17 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
         penalties: penalty::penalties(&cells, context),
         interactive: further::interactive(&cells, context),
         cpu: cpu::cpu(&cells, context),
+        expected: expected::expected(&goodputs, context),
         rates,
         udp,
         warnings,
     }
 }
 
-/// The rating of [`judge`] alone, from the speeds of a run's valid cells: reading those of a run takes a hundredth of the time
-/// that its whole cells take.
-pub fn rating_of(readings: &[Reading], context: &Context) -> Option<Rating> {
-    rating::loaded(&Goodputs::of_readings(readings), context)
+/// The rating of [`judge`] alone, with what keeps it from being called one, from the speeds of a run's valid cells: reading
+/// those of a run takes a hundredth of the time that its whole cells take.
+pub fn rating_of(readings: &[Reading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
+    let rating = rating::loaded(&Goodputs::of_readings(readings), context);
+    let obstacles = title::obstacles(rating.as_ref(), context);
+    (rating, obstacles)
 }

@@ -11,9 +11,8 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::network::{self, Network};
-use btu_testbed::house::{self, Testbed, TestbedRequest};
-use btu_units::{BitRate, Span};
+use btu_network::{Drawing, StationId, library_text};
+use btu_testbed::house::{self, NetworkRequest, Rising};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
     AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket, sockopt,
@@ -59,29 +58,44 @@ fn preflight() -> Outcome<()> {
 /// Raises a house, tells of it and of its events, and lowers it when standard input ends.
 fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
     let executable = std::env::current_exe()?;
-    let testbed = Testbed::raise(TestbedRequest { network: parse(network)?, runtime_directory, seed: 1, executable })?;
-    println!("up {:?}", testbed.privilege());
+    let request = NetworkRequest {
+        name: network.to_owned(),
+        drawing: drawing(network)?,
+        runtime_directory,
+        seed: 1,
+        executable,
+        capture: None,
+        source: network.to_owned(),
+        since: String::new(),
+        agents: (0..3).map(StationId).collect(),
+        inputs: (1..3).map(StationId).collect(),
+    };
+    let house = Rising::begin(request)?.finish()?;
+    println!("up {:?}", house.privilege());
     let waits_for_the_end = thread::spawn(|| io::copy(&mut io::stdin(), &mut io::sink()));
+    let mut fallen = None;
     while !waits_for_the_end.is_finished() {
-        if let Ok(event) = testbed.events().recv_timeout(Duration::from_millis(10)) {
-            println!("event {event}");
+        if fallen.is_none() {
+            fallen = house.fallen();
+            if let Some(event) = &fallen {
+                println!("event {event}");
+            }
         }
+        thread::sleep(Duration::from_millis(10));
     }
-    testbed.lower()?;
+    house.lower()?;
     println!("down");
     Ok(())
 }
 
-fn parse(network: &str) -> Outcome<Network> {
-    let rate = BitRate::from_megabits_per_second(100);
-    match network {
-        "veth" => Ok(Network::Veth),
-        "path" => {
-            let delay = Span::from_milliseconds(1);
-            Ok(Network::Path(network::Path { rate, delay, loss: 0.0, duplicate: 0.0, reorder: 0.0 }))
-        }
-        _ => Err("no such network".into()),
-    }
+/// A network of the library with test, active and passive; the path's line made quicker and longer.
+fn drawing(network: &str) -> Outcome<Drawing> {
+    let text = library_text(network).ok_or("no such network")?;
+    let settings: &[_] = match network {
+        "path" => &[("links.path.rate", "100 Mb/s"), ("links.path.delay", "1 ms")],
+        _ => &[],
+    };
+    Drawing::read_with(text, network, settings).map_err(|error| error.to_string().into())
 }
 
 /// Answers commands, one connection each.

@@ -1,10 +1,9 @@
-//! What a house is raised for: the stations of `btu rate`, or a network that somebody drew.
+//! What a house is raised for: a network, and what its stations are to have.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use btu_network::{Contention, Drawing, Medium};
-use btu_suite::network::Network;
+use btu_network::{Contention, Drawing, Medium, StationId};
 use btu_units::Bytes;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -27,43 +26,29 @@ const USUAL_PATIENCE: Duration = Duration::from_secs(12);
 /// What each station may add to it: a tenth of this is usual.
 const PATIENCE_PER_STATION: Duration = Duration::from_millis(50);
 
-/// Which house.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "house", rename_all = "kebab-case")]
-pub(super) enum Design {
-    /// The three stations of `btu rate`, with agents.
-    Rate(Network),
-    /// A network file.
-    Drawn(Drawn),
-}
-
-/// A network that somebody drew, and what its wire is to do besides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Drawn {
+/// A network, and what it is raised with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Design {
     /// The network, without its traffic: stations send what the programs in them send.
     pub(super) drawing: Drawing,
     /// Where frames are written, if they are.
     pub(super) capture: Option<PathBuf>,
-    /// Two stations with one veth pair between them and nothing else: no wire, and offloads as the kernel has them.
-    #[serde(default)]
-    pub(super) bare: bool,
+    /// The stations that have an agent.
+    pub(super) agents: Vec<StationId>,
+    /// The stations to which incoming packets can be impaired.
+    pub(super) inputs: Vec<StationId>,
 }
 
 impl Design {
-    /// Whether a wire carries the frames.
+    /// Whether a wire carries frames: where the network is bare, only those whose packets can be impaired.
     pub(super) fn has_wire(&self) -> bool {
-        !matches!(self, Self::Drawn(Drawn { bare: true, .. }))
+        !self.drawing.bare || !self.inputs.is_empty()
     }
 
     /// From the order until packets pass, as process 1 sees it.
     pub(super) fn patience(&self) -> Duration {
-        match self {
-            Self::Rate(_) => USUAL_PATIENCE,
-            Self::Drawn(Drawn { drawing, .. }) => {
-                let stations = PATIENCE_PER_STATION.saturating_mul(drawing.stations.len() as u32);
-                USUAL_PATIENCE + stations + journey::patience(drawing)
-            }
-        }
+        let stations = PATIENCE_PER_STATION.saturating_mul(self.drawing.stations.len() as u32);
+        USUAL_PATIENCE + stations + journey::patience(&self.drawing)
     }
 }
 
@@ -101,14 +86,6 @@ pub fn longest_frame(drawing: &Drawing) -> Bytes {
     const AROUND_PACKET: u64 = 14 + 4;
     const USUAL_MTU: u64 = 1500;
     Bytes::new(layout::smallest_mtu(drawing).map_or(USUAL_MTU, u64::from) + AROUND_PACKET)
-}
-
-/// Whether `drawing` can be raised as two stations and a veth pair.
-pub(super) fn check_bare(drawing: &Drawing) -> Result<(), TestbedError> {
-    match drawing.stations.len() {
-        2 => Ok(()),
-        count => Err(refuse(drawing, format!("it has {count} stations and a veth pair two ends"), "draw two")),
-    }
 }
 
 /// Lets this process, and those it starts, open a file for each station.
@@ -184,7 +161,7 @@ mod tests {
 
     #[test]
     fn slow_lines_and_many_stations_get_more_time() {
-        let patience = |drawing| Design::Drawn(Drawn { drawing, capture: None, bare: false }).patience();
+        let patience = |drawing| Design { drawing, ..Design::default() }.patience();
         let quick = patience(samples::line(BitRate::from_megabits_per_second(10), 0));
         let slow = patience(samples::line(BitRate::from_bits_per_second(1_200), 0));
         assert!(quick < Duration::from_secs(16) && slow > Duration::from_secs(20), "{quick:?} {slow:?}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,13 +10,15 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use btu_network::Drawing;
+use btu_network::{Drawing, HostName, StationId};
 use serde::{Deserialize, Serialize};
 
-use super::design::{Design, Drawn, check, check_bare};
+use super::design::{Design, check};
 use super::error::{Cause, TestbedError};
 use super::keeper::{Keeper, Lifeline};
-use super::runtime::{RuntimeDirectory, sweep};
+use super::layout::input_address;
+use super::residents::agent_socket;
+use super::runtime::RuntimeDirectory;
 use super::words::{Blueprint, HouseEvent, Order, Privilege};
 
 /// The record of a network that stands, in its runtime directory.
@@ -32,11 +34,12 @@ pub struct NetworkRequest {
     pub name: String,
     /// The network. Its traffic is left out: stations send what the programs in them send.
     pub drawing: Drawing,
-    /// As in [`super::TestbedRequest`].
+    /// Where sockets go: a short absolute path. It is made, private to this user, and removed when the network is taken down;
+    /// where it exists it must be empty, or left behind by a run that died.
     pub runtime_directory: PathBuf,
     /// Seed of everything random on the wire.
     pub seed: u64,
-    /// The program that answers to `internal testbed`, `init`, `wire` and `keep`.
+    /// The program that answers to `internal testbed`, `init`, `agent`, `wire` and `keep`.
     pub executable: PathBuf,
     /// Where each port's frames are written, if they are: an absolute path.
     pub capture: Option<PathBuf>,
@@ -44,6 +47,43 @@ pub struct NetworkRequest {
     pub source: String,
     /// When it was asked for, for whoever looks.
     pub since: String,
+    /// The stations that have an agent, through which workers are started there.
+    #[serde(default)]
+    pub agents: Vec<StationId>,
+    /// The stations to which incoming packets can be delayed and dropped ([`crate::wire::WireClient::set`]).
+    #[serde(default)]
+    pub inputs: Vec<StationId>,
+}
+
+/// A station with an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StationPlace {
+    /// Its name.
+    pub station: HostName,
+    /// The address that leads to it untouched.
+    pub plain: IpAddr,
+    /// The address that leads to it through what is done to incoming packets, where that can be asked for; the same as `plain`
+    /// where the wire carries every packet.
+    pub impaired: Option<IpAddr>,
+    /// Where its agent listens.
+    pub agent_socket: PathBuf,
+}
+
+impl NetworkRequest {
+    fn stations(&self) -> Vec<StationPlace> {
+        self.agents.iter().map(|&id| self.place(id)).collect()
+    }
+
+    fn place(&self, id: StationId) -> StationPlace {
+        let station = self.drawing.station(id);
+        let address = if self.drawing.bare { input_address(&self.drawing, id) } else { station.address };
+        StationPlace {
+            station: HostName::from(station),
+            plain: station.address.into(),
+            impaired: self.inputs.contains(&id).then_some(address.into()),
+            agent_socket: agent_socket(&self.runtime_directory, &station.name),
+        }
+    }
 }
 
 /// What is to be known of a network that stands.
@@ -124,28 +164,13 @@ impl Rising {
     ///
     /// # Errors
     /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be started.
-    pub fn begin(request: NetworkRequest) -> Result<Self, TestbedError> {
-        Self::begin_as(request, false)
-    }
-
-    /// Begins to raise nothing but the drawing's two stations with one veth pair between them, as fast as this host goes:
-    /// what the drawing says of the way between them is left out, and there is no wire that could tell its books.
-    ///
-    /// # Errors
-    /// As [`Self::begin`]; there are not exactly two stations.
-    pub fn begin_bare(request: NetworkRequest) -> Result<Self, TestbedError> {
-        check_bare(&request.drawing)?;
-        Self::begin_as(request, true)
-    }
-
-    fn begin_as(mut request: NetworkRequest, bare: bool) -> Result<Self, TestbedError> {
+    pub fn begin(mut request: NetworkRequest) -> Result<Self, TestbedError> {
         check(&request.drawing)?;
         request.drawing.traffic.clear();
         let runtime_directory = request.runtime_directory.clone();
-        // What earlier ones left beside it; failing to tidy up is no reason to fail.
-        drop(runtime_directory.parent().map(sweep));
         let runtime = RuntimeDirectory::claim(&runtime_directory)?;
-        let design = Design::Drawn(Drawn { drawing: request.drawing.clone(), capture: request.capture.clone(), bare });
+        let NetworkRequest { drawing, capture, agents, inputs, .. } = request.clone();
+        let design = Design { drawing, capture, agents, inputs };
         let patience = design.patience() + MORE_PATIENCE;
         let blueprint = Blueprint { design, runtime_directory, seed: request.seed };
         let keeper = Keeper::start(&request.executable, &Order::Raise(Box::new(blueprint)))?;
@@ -168,7 +193,8 @@ impl Rising {
         let directory = &self.request.runtime_directory;
         listen(directory, self.keeper.lifeline().clone())?;
         Record::of(&self.request, privilege).write(directory)?;
-        Ok(NetworkHouse { keeper: self.keeper, runtime: self.runtime, fallen, watched })
+        let stations = self.request.stations();
+        Ok(NetworkHouse { keeper: self.keeper, runtime: self.runtime, privilege, stations, fallen, watched })
     }
 }
 
@@ -178,6 +204,8 @@ pub struct NetworkHouse {
     // Dropped in this order: first the processes, then the directory of their sockets.
     keeper: Keeper,
     runtime: RuntimeDirectory,
+    privilege: Privilege,
+    stations: Vec<StationPlace>,
     fallen: Arc<OnceLock<HouseEvent>>,
     /// Hangs up when the last event has been looked at.
     watched: Receiver<()>,
@@ -187,6 +215,21 @@ impl NetworkHouse {
     /// What keeps it up, for a thread that must let it go at once.
     pub fn lifeline(&self) -> Lifeline {
         self.keeper.lifeline().clone()
+    }
+
+    /// By which right it was raised.
+    pub fn privilege(&self) -> Privilege {
+        self.privilege
+    }
+
+    /// The stations with an agent, in the order in which the request names them.
+    pub fn stations(&self) -> &[StationPlace] {
+        &self.stations
+    }
+
+    /// Where its wire listens, if it has one.
+    pub fn wire_socket(&self) -> PathBuf {
+        RuntimeDirectory::socket(self.directory(), "wire")
     }
 
     /// Its runtime directory.
@@ -203,7 +246,7 @@ impl NetworkHouse {
 
     /// The process whose end brought it down, if that is what happened.
     pub fn fallen(&self) -> Option<HouseEvent> {
-        self.fallen.get().copied()
+        self.fallen.get().cloned()
     }
 
     /// Takes it down and waits until its processes are gone.

@@ -10,7 +10,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
-use super::design::{Design, Drawn};
 use super::error::TestbedError;
 use super::furnish::{Rooms, rehearse};
 use super::layout::Layout;
@@ -57,30 +56,27 @@ fn raise(blueprint: &Blueprint) -> Result<Residents, TestbedError> {
     let deadline = Instant::now() + blueprint.design.patience();
     let private = mount_own_proc();
     let layout = Layout::of(&blueprint.design);
-    if let Design::Drawn(drawn) = &blueprint.design {
-        prepare(blueprint, drawn, private)?;
-    }
+    prepare(blueprint, private)?;
     let rooms = Rooms::open(&layout)?;
     rooms.furnish(&layout)?;
     let residents = Residents::move_in(&rooms, blueprint)?;
     residents.await_listening(deadline)?;
     let calls = probe::Calls::of(&blueprint.design);
     probe::prove(&rooms, &layout, &calls, || residents.check_alive(), deadline)?;
-    if matches!(blueprint.design, Design::Drawn(_)) {
-        if blueprint.design.has_wire() {
-            // Nobody's books begin with the house's own packets.
-            open_books(&blueprint.runtime_directory)?;
-        }
-        door::open(rooms, layout.stations, &blueprint.runtime_directory)?;
+    if blueprint.design.has_wire() {
+        // Nobody's books begin with the house's own packets.
+        open_books(&blueprint.runtime_directory)?;
     }
+    door::open(rooms, layout.stations, &blueprint.runtime_directory)?;
     Ok(residents)
 }
 
-/// What a house for other people's programs needs before its first namespace.
-fn prepare(blueprint: &Blueprint, drawn: &Drawn, private: bool) -> Result<(), TestbedError> {
-    design::allow_files(&drawn.drawing)?;
+/// What a house needs before its first namespace.
+fn prepare(blueprint: &Blueprint, private: bool) -> Result<(), TestbedError> {
+    let drawing = &blueprint.design.drawing;
+    design::allow_files(drawing)?;
     let named = if private {
-        hosts::name_stations(&drawn.drawing, &blueprint.runtime_directory)
+        hosts::name_stations(drawing, &blueprint.runtime_directory)
     } else {
         Err(io::Error::other("this system refuses private mounts"))
     };

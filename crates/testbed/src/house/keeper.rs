@@ -24,7 +24,7 @@ const LOWERING_PATIENCE: Duration = Duration::from_secs(2);
 pub struct Lifeline(Arc<Mutex<Option<ChildStdin>>>);
 
 impl Lifeline {
-    /// Lets the house go down. It takes a moment (at most about a second); [`super::Testbed::lower`] waits for it.
+    /// Lets the house go down. It takes a moment (at most about a second); [`super::NetworkHouse::lower`] waits for it.
     pub fn cut(&self) {
         drop(locked(&self.0).take());
     }
@@ -89,12 +89,7 @@ impl Keeper {
         Err(TestbedError::protocol("raise the testbed", reason))
     }
 
-    /// What ended since the house stood.
-    pub(super) fn events(&self) -> &Receiver<HouseEvent> {
-        &self.events
-    }
-
-    /// The same, for a thread of its own; afterwards there is nothing to receive here.
+    /// What ended since the house stood, for a thread of its own; afterwards there is nothing to receive here.
     pub(super) fn take_events(&mut self) -> Receiver<HouseEvent> {
         std::mem::replace(&mut self.events, channel().1)
     }
@@ -184,7 +179,7 @@ fn await_end(outer: &Mutex<Child>, settled: &Sender<Result<Privilege, TestbedErr
     if let Ok(status) = locked(outer).wait() {
         let event = HouseEvent { who: Resident::Outer, how: Ending::from(status) };
         // Both are for whoever still listens.
-        settled.send(Err(TestbedError::protocol("raise the testbed", event))).ok();
+        settled.send(Err(TestbedError::protocol("raise the testbed", &event))).ok();
         events.send(event).ok();
     }
 }

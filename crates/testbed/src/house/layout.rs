@@ -1,17 +1,27 @@
 //! Which interfaces a house has, where they stand and what they are called: data, decided before anything is made.
 
+mod bare;
 mod drawn;
-mod rate;
 
 use std::net::Ipv4Addr;
 
+use btu_network::Drawing;
+
+pub(super) use bare::{input_address, wire_inner, wire_outer};
 pub(super) use drawn::{port_of, smallest_mtu};
-pub(super) use rate::{impaired, path_port, plain, wire_inner, wire_outer};
 
 use super::design::Design;
 
 /// Name of the bridge between the stations.
 pub(super) const LAN: &str = "lan";
+
+/// Up to so many stations know each other's Ethernet addresses from the start, so that no frame has to ask for them.
+/// Each knows all others, and the kernel keeps one table for all namespaces; beyond this, stations ask as hosts do
+/// (RFC 826), when they have something to say.
+const MOST_ACQUAINTED: usize = 64;
+
+/// The longest name that an interface may have (`IFNAMSIZ` less its closing zero).
+const LONGEST_INTERFACE_NAME: usize = 15;
 
 /// Length of the network's part of every address: 198.18.0.0/15 (RFC 2544, appendix C.2.2).
 const PREFIX: u8 = 15;
@@ -64,11 +74,13 @@ pub(super) struct Layout {
 impl Layout {
     /// The layout for `design`.
     pub(super) fn of(design: &Design) -> Self {
-        match design {
-            Design::Rate(network) => rate::layout(network),
-            Design::Drawn(drawn) if drawn.bare => drawn::bare(&drawn.drawing),
-            Design::Drawn(drawn) => drawn::layout(&drawn.drawing),
-        }
+        if design.drawing.bare { bare::layout(design) } else { drawn::layout(&design.drawing) }
+    }
+
+    /// Without any cables.
+    fn of_stations(drawing: &Drawing) -> Self {
+        let stations: Vec<String> = drawing.stations.iter().map(|station| station.name.clone()).collect();
+        Self { lan: false, cables: Vec::new(), acquainted: stations.len() <= MOST_ACQUAINTED, stations }
     }
 
     /// Every place: the stations, then the wire's.
@@ -99,6 +111,12 @@ impl Layout {
     fn ends(&self) -> impl Iterator<Item = &End> {
         self.cables.iter().flat_map(|Cable(one, other)| [one, other])
     }
+}
+
+/// The name of an interface: `prefix` and the station's name, or its number (from 1) where that would be too long.
+fn named(drawing: &Drawing, prefix: &str, number: usize) -> String {
+    let name = format!("{prefix}-{}", drawing.stations[number].name);
+    if name.len() <= LONGEST_INTERFACE_NAME { name } else { format!("{prefix}{}", number + 1) }
 }
 
 fn wire_end(name: String, mac: Mac, offloads: bool) -> End {

@@ -6,11 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use btu_network::Drawing;
-use btu_suite::network::{Network, Station};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::design::{Design, Drawn};
+use super::design::Design;
 use super::error::{Cause, TestbedError};
 use super::furnish::Rooms;
 use super::journey;
@@ -19,9 +17,6 @@ use super::layout::{self, Layout, Place};
 /// So many stations of a drawn network are called, evenly chosen: enough to find a wire that is deaf, and nothing that a
 /// slow line would be busy with for long.
 pub(super) const MOST_TARGETS: usize = 16;
-
-/// Time between two tries at a house without lines of its own.
-const TRY_EVERY: Duration = Duration::from_millis(50);
 
 /// The longest wait between two looks at the deadline and at the residents.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -34,32 +29,16 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Everything a run of `btu rate` will use; some stations of a drawn network, and none where nothing can be expected
-    /// to come through.
+    /// Some of the stations, and every input by its own address; none where nothing can be expected to come through.
     pub(super) fn of(design: &Design) -> Self {
-        match design {
-            Design::Rate(network) => Self::of_rate(network),
-            Design::Drawn(Drawn { drawing, .. }) => Self::of_drawing(drawing),
-        }
-    }
-
-    fn of_rate(network: &Network) -> Self {
-        let boxes = Station::ALL.into_iter().enumerate().filter(|(_, station)| station.is_black_box());
-        let addresses = boxes.flat_map(|(number, station)| {
-            [layout::plain(station), layout::impaired(network, station)].map(|address| (number, address))
-        });
-        let mut targets: Vec<_> = addresses.collect();
-        targets.dedup();
-        Self { from: layout::plain(Station::Test), targets, try_every: TRY_EVERY }
-    }
-
-    fn of_drawing(drawing: &Drawing) -> Self {
+        let drawing = &design.drawing;
         let others = if journey::is_hopeful(drawing) { drawing.stations.len().saturating_sub(1) } else { 0 };
         let count = others.min(MOST_TARGETS);
-        let targets: Vec<_> =
-            (1..=count).map(|n| n * others / count).map(|number| (number, drawing.stations[number].address)).collect();
+        let stations = (1..=count).map(|n| n * others / count).map(|number| (number, drawing.stations[number].address));
+        let inputs = design.inputs.iter().filter(|input| drawing.bare && input.0 > 0);
+        let inputs = inputs.map(|&input| (input.0 as usize, layout::input_address(drawing, input)));
         let from = drawing.stations.first().map_or(Ipv4Addr::UNSPECIFIED, |station| station.address);
-        Self { from, targets, try_every: journey::try_every(drawing, count) }
+        Self { from, targets: stations.chain(inputs).collect(), try_every: journey::try_every(drawing, count) }
     }
 }
 
@@ -193,22 +172,27 @@ fn trouble(operation: String, reason: &dyn fmt::Display) -> TestbedError {
 
 #[cfg(test)]
 mod tests {
+    use btu_network::{Drawing, StationId};
+
     use super::super::samples;
     use super::*;
 
+    fn calls(drawing: Drawing, inputs: Vec<StationId>) -> Calls {
+        Calls::of(&Design { drawing, inputs, ..Design::default() })
+    }
+
     #[test]
-    fn a_run_of_rate_proves_every_address() {
-        let addresses = |network| Calls::of_rate(&network).targets.into_iter().map(|(_, address)| address.to_string());
-        assert_eq!(
-            addresses(Network::Veth).collect::<Vec<_>>(),
-            ["198.18.0.2", "198.18.1.2", "198.18.0.3", "198.18.1.3"]
-        );
+    fn every_input_is_called_by_its_address() {
+        let drawing = Drawing { bare: true, ..samples::star(3) };
+        let targets = calls(drawing, vec![StationId(1), StationId(2)]).targets;
+        let addresses: Vec<String> = targets.into_iter().map(|(_, address)| address.to_string()).collect();
+        assert_eq!(addresses, ["198.18.0.2", "198.18.0.3", "198.19.0.2", "198.19.0.3"]);
     }
 
     #[test]
     fn of_many_stations_some_are_called_and_the_last_is_among_them() {
         let targets: Vec<usize> =
-            Calls::of_drawing(&samples::star(300)).targets.iter().map(|(number, _)| *number).collect();
+            calls(samples::star(300), Vec::new()).targets.iter().map(|(number, _)| *number).collect();
         assert_eq!(targets.len(), MOST_TARGETS);
         assert_eq!((targets[0], targets[MOST_TARGETS - 1]), (18, 299));
         assert!(targets.windows(2).all(|pair| pair[0] < pair[1]));
@@ -216,7 +200,7 @@ mod tests {
 
     #[test]
     fn of_few_stations_all_are_called_and_one_alone_calls_nobody() {
-        let targets = |count| Calls::of_drawing(&samples::star(count)).targets.len();
+        let targets = |count| calls(samples::star(count), Vec::new()).targets.len();
         assert_eq!((targets(1), targets(2), targets(17)), (0, 1, 16));
     }
 }

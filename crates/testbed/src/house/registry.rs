@@ -1,9 +1,7 @@
 //! The networks of this user that stand: where they are noted, how they are found, entered, looked at and taken down.
 
-use std::env;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,21 +11,19 @@ use std::time::{Duration, Instant};
 use btu_suite::record::WireAccount;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-use nix::unistd::{Pid, geteuid};
+use nix::unistd::Pid;
 
 use super::door::{self, Process};
 use super::drawn::{NetworkRequest, Record, keeper_socket};
 use super::error::{Cause, TestbedError};
 use super::keep::{KeepAnswer, KeepOrder};
-use super::runtime::{RuntimeDirectory, is_left_behind, is_ours, sweep};
+use super::private::private_directory;
+use super::runtime::{LONGEST_NAME_BYTES, RuntimeDirectory, is_left_behind, is_name, remove_dead, sweep};
 use super::words::{hear, tell};
 use crate::wire::WireClient;
 
 /// How long a keeper may take to take its network down, and then again to be gone when killed.
 const LOWERING_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The longest name: with the directories before it and a socket's name behind it, a path of a socket.
-const LONGEST_NAME: usize = 40;
 
 /// Where the networks of this user are noted.
 #[derive(Debug, Clone)]
@@ -36,36 +32,18 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// In `$XDG_RUNTIME_DIR/btu/net`, or `/tmp/btu-UID/net` where there is no such directory of this user's. Private
-    /// to this user; what networks that died left there is removed.
+    /// In the [`private_directory`] `net` of this user; what networks that died left there is removed.
     ///
     /// # Errors
-    /// The directory cannot be made, or is somebody else's.
+    /// As [`private_directory`].
     pub fn of_user() -> Result<Self, TestbedError> {
-        let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let home = match runtime.filter(|path| path.is_absolute() && is_ours(path)) {
-            Some(runtime) => runtime.join("btu"),
-            None => PathBuf::from(format!("/tmp/btu-{}", geteuid())),
-        };
-        Self::below(&home)
+        Ok(Self::at(private_directory("net")?))
     }
 
-    fn below(home: &Path) -> Result<Self, TestbedError> {
-        let directory = home.join("net");
-        for path in [home, &directory] {
-            let made = DirBuilder::new().mode(0o700).create(path);
-            let refused = match made {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => error,
-                _ if !is_ours(path) => io::Error::other("it is not a directory of this user"),
-                _ => continue,
-            };
-            let remedy = "name a directory that you may write in $XDG_RUNTIME_DIR";
-            let operation = format!("use the directory {}", path.display());
-            return Err(TestbedError::new(Cause::RuntimeDirectory, operation, refused, remedy));
-        }
+    fn at(directory: PathBuf) -> Self {
         // Failing to tidy up is no reason to fail.
         sweep(&directory).ok();
-        Ok(Self { directory })
+        Self { directory }
     }
 
     /// Where a network called `name` would be.
@@ -76,9 +54,8 @@ impl Registry {
         let refused = |reason: &str, remedy: String| {
             Err(TestbedError::new(Cause::Name, format!("call a network `{name}`"), reason, remedy))
         };
-        let fits = (1..=LONGEST_NAME).contains(&name.len());
-        if !fits || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-            return refused("that is no name", format!("write up to {LONGEST_NAME} letters, digits and `-`"));
+        if !is_name(name) {
+            return refused("that is no name", format!("write up to {LONGEST_NAME_BYTES} letters, digits and `-`"));
         }
         let place = self.directory.join(name);
         if place.exists() && !is_left_behind(&place) {
@@ -213,7 +190,7 @@ impl Raised {
         door::ask_for_processes(&self.directory)
     }
 
-    /// Its wire's books.
+    /// Its wire's books; empty ones where it has no wire.
     ///
     /// # Errors
     /// The wire does not answer.
@@ -252,16 +229,20 @@ impl Raised {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        if is_left_behind(&self.directory) { fs::remove_dir_all(&self.directory) } else { Ok(()) }
+        remove_dead(&self.directory);
+        Ok(())
     }
 }
 
-/// The books of the wire of the network with this runtime directory.
+/// The books of the wire of the network with this runtime directory; empty ones where it has no wire.
 ///
 /// # Errors
 /// The wire does not answer.
 pub fn account(directory: &Path) -> Result<WireAccount, TestbedError> {
     let socket = RuntimeDirectory::socket(directory, "wire");
+    if !socket.exists() {
+        return Ok(WireAccount::default());
+    }
     let account = WireClient::connect(&socket).and_then(|mut wire| wire.account());
     account.map_err(|error| TestbedError::protocol("ask for the wire's books", error))
 }
@@ -282,7 +263,7 @@ mod tests {
 
     fn registry() -> (tempfile::TempDir, Registry) {
         let home = tempfile::tempdir().unwrap();
-        let registry = Registry::below(home.path()).unwrap();
+        let registry = Registry::at(home.path().to_owned());
         (home, registry)
     }
 
@@ -292,7 +273,7 @@ mod tests {
         for name in ["", "../up", "a b", "ä", &"x".repeat(41)] {
             assert_eq!(registry.place(name).unwrap_err().cause, Cause::Name, "{name}");
         }
-        assert!(registry.place("lab-1").unwrap().ends_with("net/lab-1"));
+        assert!(registry.place("lab-1").unwrap().ends_with("lab-1"));
     }
 
     #[test]
@@ -322,12 +303,5 @@ mod tests {
         assert_eq!(registry.fallen().unwrap(), [("lab".to_owned(), "btu: the wire was killed".to_owned())]);
         registry.forget("lab");
         assert!(registry.fallen().unwrap().is_empty());
-    }
-
-    #[test]
-    fn somebody_elses_directory_is_refused() {
-        let home = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink("/etc", home.path().join("net")).unwrap();
-        assert_eq!(Registry::below(home.path()).unwrap_err().cause, Cause::RuntimeDirectory);
     }
 }

@@ -8,11 +8,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::network::Station;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use super::design::Design;
 use super::error::{Cause, TestbedError};
 use super::furnish::Rooms;
 use super::layout::Place;
@@ -39,15 +37,13 @@ struct Entry {
 pub(super) struct Residents(Vec<Entry>);
 
 impl Residents {
-    /// Starts the wire, if there is one, and, in a house of `btu rate`, the agents, each in its own namespace.
+    /// Starts the wire, if there is one, and the agents, each in its station's namespace.
     pub(super) fn move_in(rooms: &Rooms, blueprint: &Blueprint) -> Result<Self, TestbedError> {
         let mut residents = Self::default();
         if blueprint.design.has_wire() {
             residents.start_wire(rooms, blueprint)?;
         }
-        if matches!(blueprint.design, Design::Rate(_)) {
-            residents.start_agents(rooms, &blueprint.runtime_directory)?;
-        }
+        residents.start_agents(rooms, blueprint)?;
         Ok(residents)
     }
 
@@ -59,12 +55,13 @@ impl Residents {
         self.start(rooms, Place::Wire, Resident::Wire, socket, wire)
     }
 
-    fn start_agents(&mut self, rooms: &Rooms, runtime: &Path) -> Result<(), TestbedError> {
-        for (number, station) in Station::ALL.into_iter().enumerate() {
-            let socket = RuntimeDirectory::socket(runtime, station.name());
-            let mut agent = own(&["agent", "--station", station.name()]);
+    fn start_agents(&mut self, rooms: &Rooms, blueprint: &Blueprint) -> Result<(), TestbedError> {
+        for &station in &blueprint.design.agents {
+            let name = blueprint.design.drawing.station(station).name.clone();
+            let socket = agent_socket(&blueprint.runtime_directory, &name);
+            let mut agent = own(&["agent", "--station", &name]);
             agent.arg("--socket").arg(&socket).stdin(Stdio::null());
-            self.start(rooms, Place::Station(number), Resident::Agent(station), socket, agent)?;
+            self.start(rooms, Place::Station(station.0 as usize), Resident::Agent(name), socket, agent)?;
         }
         Ok(())
     }
@@ -95,7 +92,7 @@ impl Residents {
             while UnixStream::connect(&entry.socket).is_err() {
                 self.check_alive()?;
                 if Instant::now() >= deadline {
-                    return Err(resident_error(entry.who, &"it does not listen on its socket"));
+                    return Err(resident_error(&entry.who, &"it does not listen on its socket"));
                 }
                 thread::sleep(LOOK_EVERY);
             }
@@ -106,7 +103,7 @@ impl Residents {
     /// An error if anybody has ended.
     pub(super) fn check_alive(&self) -> Result<(), TestbedError> {
         match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).ok().and_then(|status| self.recognise(status)) {
-            Some(event) => Err(resident_error(event.who, &event.how)),
+            Some(event) => Err(resident_error(&event.who, &event.how)),
             None => Ok(()),
         }
     }
@@ -131,11 +128,16 @@ impl Residents {
             WaitStatus::Signaled(pid, signal, _) => (pid, Ending::Killed(signal as i32)),
             _ => return None,
         };
-        self.0.iter().find(|entry| entry.pid == pid).map(|entry| HouseEvent { who: entry.who, how })
+        self.0.iter().find(|entry| entry.pid == pid).map(|entry| HouseEvent { who: entry.who.clone(), how })
     }
 }
 
-fn resident_error(who: Resident, reason: &dyn std::fmt::Display) -> TestbedError {
+/// Where the agent of a station listens; no station's name can make it another socket's.
+pub(super) fn agent_socket(runtime: &Path, station: &str) -> PathBuf {
+    RuntimeDirectory::socket(runtime, &format!("agent-{station}"))
+}
+
+fn resident_error(who: &Resident, reason: &dyn std::fmt::Display) -> TestbedError {
     let remedy = "see its own words on standard error";
     TestbedError::new(Cause::Resident, format!("wait for {who}"), reason, remedy)
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
-use btu_suite::network::Station;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -28,7 +27,6 @@ pub(super) enum Order {
 /// The house that is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Blueprint {
-    #[serde(flatten)]
     pub(super) design: Design,
     pub(super) runtime_directory: PathBuf,
     pub(super) seed: u64,
@@ -59,7 +57,7 @@ pub enum Privilege {
 }
 
 /// A process that belongs to a house.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resident {
     /// The process that makes the namespaces and stands between them and the coordinator.
@@ -69,7 +67,7 @@ pub enum Resident {
     /// The process that carries frames.
     Wire,
     /// The agent of a station.
-    Agent(Station),
+    Agent(String),
 }
 
 impl fmt::Display for Resident {
@@ -113,7 +111,7 @@ impl From<std::process::ExitStatus> for Ending {
 }
 
 /// A process of the house ended, which no process does before the house is lowered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HouseEvent {
     /// Which process.
     pub who: Resident,
@@ -161,7 +159,7 @@ mod tests {
     use super::*;
 
     fn event() -> HouseEvent {
-        HouseEvent { who: Resident::Agent(Station::Passive), how: Ending::Killed(9) }
+        HouseEvent { who: Resident::Agent("passive".to_owned()), how: Ending::Killed(9) }
     }
 
     #[test]

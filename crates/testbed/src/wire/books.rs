@@ -60,14 +60,14 @@ pub(super) struct PortView<'a> {
 
 /// Everything, as one account, of books that have been open for so long.
 pub(super) fn account(inside: &Inside, ports: &[PortView<'_>], lateness: &Lateness, open: Span) -> WireAccount {
-    let elements = inside.accounts().into_iter().map(|(name, account)| element(name, &account));
+    let elements = inside.accounts().map(|(name, account)| element(name, &account));
     WireAccount {
         elements: elements.chain(ports.iter().flat_map(PortView::elements)).collect(),
         port_drops: ports.iter().map(|port| port.kernel_drops - port.books.kernel_drops_before).sum(),
         lateness: lateness.histogram.clone(),
         late_after: lateness.bound,
         late: lateness.late,
-        segments: inside.meters().into_iter().map(|(name, meter)| segment(name, &meter, open)).collect(),
+        segments: inside.meters().map(|(name, meter)| segment(name, &meter, open)).collect(),
         ..WireAccount::default()
     }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use btu_medium::{Event, Frame, Port as Place, Probability};
-use btu_suite::network::{Impairment, Station};
+use btu_suite::network::{HostName, Impairment, Impairments};
 use btu_suite::record::WireAccount;
 use btu_units::Time;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -34,7 +34,7 @@ pub(super) struct Carrier {
     arrivals: Vec<Arrival>,
     /// Lanes that have something to send.
     loaded: Vec<u32>,
-    inputs: Vec<(Station, Place)>,
+    inputs: Vec<(HostName, Place)>,
     carriage: Carriage,
     /// The time the network was last asked at: frames count as no older.
     asked: Time,
@@ -61,9 +61,9 @@ pub(super) struct Turn {
 
 impl Carrier {
     pub(super) fn new(plan: &WirePlan) -> Result<Self, WireError> {
-        let Layout { inside, interfaces, inputs } = plan.layout()?;
-        make_room_for(interfaces.len());
-        let ports = (0..).zip(&interfaces).map(|(number, interface)| {
+        let Layout { inside, inputs } = plan.layout()?;
+        make_room_for(plan.interfaces.len());
+        let ports = (0..).zip(&plan.interfaces).map(|(number, interface)| {
             let port = Port::open(interface, plan.carriage)?;
             Ok(Lane::new(number, port))
         });
@@ -73,7 +73,7 @@ impl Carrier {
             batch: Batch::new(),
             buffers: Buffers::new(plan.carriage.buffer_bytes(mtu)),
             lateness: Lateness::new(plan.mark_late_after),
-            capture: plan.capture.as_ref().map(|place| Capture::start(place, &plan.tapped(&interfaces))).transpose()?,
+            capture: plan.capture.as_ref().map(|place| Capture::start(place, &plan.tapped())).transpose()?,
         };
         let crowd = (lanes.len() > FEW).then(|| Crowd::new(lanes.iter().map(|lane| lane.port.as_fd()))).transpose();
         let crowd = crowd.map_err(|source| WireError::System { operation: "watching the ports", source })?;
@@ -237,20 +237,20 @@ impl Carrier {
     }
 
     /// All or nothing.
-    fn set(&mut self, impairments: &[(Station, Impairment)]) -> Result<(), WireError> {
-        let checked = impairments.iter().map(|(station, impairment)| self.check(*station, impairment));
+    fn set(&mut self, impairments: &Impairments) -> Result<(), WireError> {
+        let checked = impairments.iter().map(|(host, impairment)| self.check(host, impairment));
         let checked = checked.collect::<Result<Vec<_>, _>>()?;
         for (place, loss, impairment) in checked {
-            if let Some(input) = self.inside.input(place) {
-                input.set(impairment.delay, loss);
-            }
+            // It was looked whether there is one.
+            let _impaired = self.inside.impair(place, impairment.delay, loss);
         }
         Ok(())
     }
 
-    fn check(&self, who: Station, impairment: &Impairment) -> Result<(Place, Probability, Impairment), WireError> {
-        let place = self.inputs.iter().find(|(station, _)| *station == who).map(|&(_, place)| place);
-        let place = place.ok_or_else(|| WireError::Refused(format!("{who} is no black box of this wire")))?;
+    fn check(&self, who: &HostName, impairment: &Impairment) -> Result<(Place, Probability, Impairment), WireError> {
+        let place = self.inputs.iter().find(|(host, _)| host == who).map(|&(_, place)| place);
+        let place =
+            place.ok_or_else(|| WireError::Refused(format!("nothing can be done here to what comes in to {who}")))?;
         let loss =
             Probability::new(impairment.loss).map_err(|error| WireError::Refused(format!("loss at {who}: {error}")))?;
         Ok((place, loss, *impairment))

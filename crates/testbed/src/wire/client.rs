@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use btu_suite::network::{Impairment, Station};
+use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
 
 use super::WireError;
@@ -41,13 +41,13 @@ impl WireClient {
         Ok(client)
     }
 
-    /// Sets what happens to packets that come in to these black boxes from now on; others stay as they are. When this
+    /// Sets what happens to packets that come in to these hosts from now on; others stay as they are. When this
     /// returns it is so.
     ///
     /// # Errors
-    /// The wire has no such black box, a share is not between 0 and 1 (then nothing is changed), or it is gone.
-    pub fn set(&mut self, impairments: &[(Station, Impairment)]) -> Result<(), WireError> {
-        self.order(&Request::Set(impairments.to_vec()))
+    /// The wire has no input to such a host, a share is not between 0 and 1 (then nothing is changed), or it is gone.
+    pub fn set(&mut self, impairments: &Impairments) -> Result<(), WireError> {
+        self.order(&Request::Set(impairments.clone()))
     }
 
     /// Opens new books; frames that are under way are carried over.

@@ -13,6 +13,9 @@ pub enum WireError {
     /// The plan asks for something impossible; found before any port is opened.
     #[error("the wire's plan cannot be carried out: {0}")]
     Plan(String),
+    /// It was not started by the first process of a testbed: interfaces elsewhere are not for it.
+    #[error("a wire carries frames in a testbed only, started by its first process; `btu net up FILE` raises one")]
+    Outside,
     /// A port could not be opened, or is gone.
     #[error(transparent)]
     Port(#[from] PortError),

@@ -1,14 +1,14 @@
 //! The wire: the process that carries frames between stations' ports through a medium, in real time.
 //!
 //! One plain thread does everything, in turns: take frames from the ports, hand them to the network
-//! ([`btu_medium::Network`], or a drawn network's [`btu_medium::Fabric`]) with the time at which the kernel got them, send what is due, wait. It speaks with its
+//! ([`btu_medium::Fabric`]) with the time at which the kernel got them, send what is due, wait. It speaks with its
 //! coordinator over a Unix socket, between turns. Deadlines are absolute and come from the network, so a late wake-up
 //! delays single frames and is measured ([`WireAccount::lateness`]), but never shifts what follows.
 //!
 //! What it does to frames:
-//! * a path's line, delay, loss, duplication and reordering act on every Ethernet frame;
-//! * a black box's loss (DR) acts on IPv4 and IPv6 packets only, so address resolution survives it; its delay (DL) acts
-//!   on every frame, so nothing overtakes;
+//! * a line's delay, loss, duplication and reordering act on every Ethernet frame;
+//! * the loss of a station's input (DR) acts on IPv4 and IPv6 packets only, so address resolution survives it; its delay
+//!   (DL) acts on every frame, so nothing overtakes;
 //! * a frame that is to be damaged has one bit inverted, anywhere from its destination address to its end, as the kernel's
 //!   netem does (there is no check sequence between namespaces; what a receiver notices is a wrong address or checksum);
 //! * VLAN tags are not carried: the kernel takes them off before a packet socket sees the frame.
@@ -35,5 +35,5 @@ pub use client::WireClient;
 pub use control::fuzz_control;
 pub use driver::run;
 pub use error::WireError;
-pub use plan::{BlackBox, PathPorts, Shape, WirePlan};
+pub use plan::WirePlan;
 pub use realtime::{Wakefulness, prepare};

@@ -1,6 +1,6 @@
 //! What is said over the control socket: one JSON value per line, each request answered by one reply.
 
-use btu_suite::network::{Impairment, Station};
+use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Request {
     /// Say when frames are being carried: whoever speaks this version may go on.
     Hello(u32),
-    /// Do this to packets that come in to these black boxes from now on; others stay as they are.
-    Set(Vec<(Station, Impairment)>),
+    /// Do this to packets that come in to these hosts from now on; others stay as they are.
+    Set(Impairments),
     /// Show the books since the last reset.
     Account,
     /// Open new books.
@@ -33,7 +33,7 @@ pub(super) enum Reply {
 }
 
 /// Counts incompatible changes of what is said here.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Longest line either side accepts: a request is far shorter, an account of a thousand stations a fraction of it.
 pub(super) const LONGEST_LINE: usize = 4 << 20;

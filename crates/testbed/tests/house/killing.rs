@@ -34,14 +34,16 @@ fn when_outer_or_init_is_killed_the_house_is_gone_and_the_coordinator_knows() {
 }
 
 #[test]
-fn when_a_resident_is_killed_the_coordinator_knows_and_lowers_the_rest() {
+fn when_a_resident_is_killed_the_coordinator_knows_and_the_rest_goes() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
         for (victim, told) in [(WIRE, "the wire"), (AGENT, "the agent on active")] {
             let mut house = lab.raise("path", "run");
             house.signal(victim, Signal::SIGKILL);
             assert_eq!(house.word(), format!("event {told} was killed by SIGKILL"));
-            assert_eq!(house.processes().len(), 6, "the others stay until they are lowered");
+            while house.processes().len() > 1 {
+                thread::sleep(Duration::from_millis(1));
+            }
             house.lower();
             assert!(!house.directory.exists());
         }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use btu_suite::network::Network;
-use btu_testbed::house::{Cause, Testbed, TestbedError, TestbedRequest, preflight};
+use btu_network::{Drawing, library_text};
+use btu_testbed::house::{Cause, NetworkRequest, Rising, TestbedError, preflight};
 
 use crate::support::{Lab, User, skip, users};
 
@@ -77,7 +77,7 @@ fn a_wire_that_carries_nothing_is_found_out_before_the_run() {
     let start = Instant::now();
     let mut command = lab.drill(&["coordinate", "veth"]);
     let output = command.arg(lab.directory("run")).env("BTU_DRILL_MISCHIEF", "deaf").output().unwrap();
-    assert!(text(&output).contains("between test and active at 198.18.1.2"), "{output:?}");
+    assert!(text(&output).contains("between test and active at 198.19.0.2"), "{output:?}");
     assert!(start.elapsed() < Duration::from_secs(15));
 }
 
@@ -89,9 +89,19 @@ fn a_directory_that_may_not_be_written_is_refused() {
 }
 
 fn raise(directory: PathBuf, executable: &str) -> TestbedError {
-    let request =
-        TestbedRequest { network: Network::Veth, runtime_directory: directory, seed: 1, executable: executable.into() };
-    Testbed::raise(request).expect_err("it cannot stand")
+    let request = NetworkRequest {
+        name: "veth".to_owned(),
+        drawing: Drawing::read(library_text("veth").unwrap(), "veth").unwrap(),
+        runtime_directory: directory,
+        seed: 1,
+        executable: executable.into(),
+        capture: None,
+        source: String::new(),
+        since: String::new(),
+        agents: Vec::new(),
+        inputs: Vec::new(),
+    };
+    Rising::begin(request).and_then(Rising::finish).expect_err("it cannot stand")
 }
 
 #[test]

@@ -194,9 +194,9 @@ impl House {
         self.await_nobody()
     }
 
-    /// Gives the drill's agent called `who` (or the one beside the wire) a command, and returns its answer.
+    /// Gives the drill's agent of station `who` a command, and returns its answer.
     pub(crate) fn ask(&self, who: &str, command: &str) -> String {
-        ask(&self.directory, who, command)
+        ask(&self.directory, &format!("agent-{who}"), command)
     }
 
     /// Sends `bytes` from the test station to `address` of `station` by TCP, while `interface` of the wire's namespace

@@ -8,11 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use btu_medium::conformance::{Arrival, Bench};
-use btu_network::{Direction, Loss, Rate};
-use btu_suite::network::Path;
+use btu_network::{Direction, Drawing, StationId, library_text};
 use btu_suite::record::WireAccount;
 use btu_testbed::port::{Instants, now};
-use btu_testbed::wire::{PathPorts, Shape, WirePlan};
+use btu_testbed::wire::WirePlan;
 use btu_units::{Bytes, Span, Time};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 
@@ -61,25 +60,24 @@ impl PathLab {
     }
 }
 
-/// The plan of a wire between the rooms of a [`PathLab`].
-pub(crate) fn path_plan(path: Path) -> WirePlan {
-    let [test, active, passive] = ["p-test", "p-active", "p-passive"].map(str::to_owned);
-    let shape = Shape::Path { path, ports: PathPorts { test, active, passive } };
-    WirePlan::new(SEED, shape)
+/// The plan of a wire between the rooms of a [`PathLab`]: the library's path, whose line does what `direction` says, both
+/// ways.
+pub(crate) fn path_plan(direction: &Direction) -> WirePlan {
+    let mut drawing = Drawing::read(library_text("path").expect("it is in the library"), "path").unwrap();
+    drawing.links[0].forth = direction.clone();
+    drawing.links[0].back = direction.clone();
+    let interfaces = ["p-test", "p-active", "p-passive"].map(str::to_owned).to_vec();
+    WirePlan { inputs: vec![StationId(1), StationId(2)], ..WirePlan::new(SEED, drawing, interfaces) }
 }
 
-/// A path that does what `direction` says.
-pub(crate) fn path_of(direction: &Direction) -> Path {
-    let (Rate::Fixed(rate), Loss::None | Loss::Random(_)) = (&direction.rate, direction.loss) else {
-        panic!("a path cannot do what {direction:?} asks");
-    };
-    Path {
-        rate: *rate,
-        delay: direction.delay,
-        loss: direction.loss.share(),
-        duplicate: direction.duplicate.share(),
-        reorder: direction.reorder.share.share(),
-    }
+/// The plan of a piece of wire before active, between the interfaces `in-active` and `out-active`: a line that is faster than
+/// anything here.
+pub(crate) fn input_plan(seed: u64) -> WirePlan {
+    const LINK: &str = "[stations.to-active]\n[stations.active]\n\
+                        [links.input]\nbetween = [\"to-active\", \"active\"]\nrate = \"1000 Gb/s\"\nmtu = \"65535 B\"\n";
+    let interfaces = ["in-active", "out-active"].map(str::to_owned).to_vec();
+    let drawing = Drawing::read(LINK, "input").unwrap();
+    WirePlan { inputs: vec![StationId(1)], ..WirePlan::new(seed, drawing, interfaces) }
 }
 
 /// The wire as a bench. Every run has its own rooms, its own wire, and ends with a look at the books.
@@ -89,12 +87,16 @@ impl Bench for RealTimeBench {
     fn run(&mut self, direction: &Direction, script: &[(Span, Bytes)]) -> Vec<Arrival> {
         in_fresh_namespace(|| {
             let lab = PathLab::introduced();
-            let mut wire = Wire::start(&path_plan(path_of(direction)));
+            let mut wire = Wire::start(&path_plan(direction));
             let arrivals = run_script(&lab.test, &lab.active, ACTIVE, script);
             let account = wire.client.account().unwrap();
             check_books(&account);
-            assert_eq!(element(&account, "up/line").received, script.len() as u64, "every frame reached the wire");
-            assert_eq!(element(&account, "active/input").delivered, arrivals.len() as u64, "and is in its books");
+            assert_eq!(
+                element(&account, "path/forth/line").received,
+                script.len() as u64,
+                "every frame reached the wire"
+            );
+            assert_eq!(element(&account, "active/input/delay").delivered, arrivals.len() as u64, "and is in its books");
             report(&account);
             arrivals
         })

@@ -11,7 +11,7 @@ use btu_network::Drawing;
 use btu_suite::record::WireAccount;
 use btu_testbed::capture::{self, Block, Direction};
 use btu_testbed::port::now;
-use btu_testbed::wire::{Shape, WirePlan};
+use btu_testbed::wire::WirePlan;
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use crate::Scenario;
@@ -49,14 +49,13 @@ fn link(properties: &str) -> Drawing {
 
 fn plan(drawing: Drawing) -> WirePlan {
     let interfaces = (0..drawing.stations.len()).map(|number| format!("p{number}")).collect();
-    WirePlan::new(SEED, Shape::Drawn { drawing, interfaces })
+    WirePlan::new(SEED, drawing, interfaces)
 }
 
 /// One room with an end `e0`, `e1` ... of a cable for each station, and the wire at the other ends.
 fn raise(plan: &WirePlan) -> (Room, Wire) {
     let room = Room::new();
-    let Shape::Drawn { interfaces, .. } = &plan.shape else { panic!("not a drawn network") };
-    for (number, interface) in interfaces.iter().enumerate() {
+    for (number, interface) in plan.interfaces.iter().enumerate() {
         bare_cable(interface, &room, &format!("e{number}"));
     }
     (room, Wire::start(plan))

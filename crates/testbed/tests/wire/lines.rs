@@ -2,7 +2,7 @@
 
 use btu_medium::conformance::{self, Arrival, Bench};
 use btu_network::{Direction, Drawing, Shape};
-use btu_testbed::wire::{self, WirePlan};
+use btu_testbed::wire::WirePlan;
 use btu_units::{Bytes, Span};
 
 use crate::Scenario;
@@ -33,7 +33,7 @@ impl Bench for LineBench {
             introduce(&to, TEST);
             let interfaces = ["p0", "p1"].map(str::to_owned).to_vec();
             let drawing = drawing(direction);
-            let mut wire = Wire::start(&WirePlan::new(SEED, wire::Shape::Drawn { drawing, interfaces }));
+            let mut wire = Wire::start(&WirePlan::new(SEED, drawing, interfaces));
             let arrivals = run_script(&from, &to, ACTIVE, script);
             check_books(&wire.client.account().unwrap());
             arrivals

@@ -9,15 +9,14 @@ use btu_medium::Probability;
 use btu_medium::conformance::{self, FULL_FRAME, SHORTEST_FRAME};
 use btu_model::{Ethernet, Transport};
 use btu_network::Direction;
-use btu_suite::network::{Impairment, Station};
+use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_testbed::port::now;
 use btu_testbed::wire::WireError;
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::Scenario;
 use crate::bench::{
-    ACTIVE, PASSIVE, PathLab, RealTimeBench, TEST, check_books, element, in_fresh_namespace, path_of, path_plan,
-    run_script,
+    ACTIVE, PASSIVE, PathLab, RealTimeBench, TEST, check_books, element, in_fresh_namespace, path_plan, run_script,
 };
 use crate::lab::{Place, Room, Wire, remove};
 
@@ -65,7 +64,7 @@ fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
     let expected = Ethernet::new(rate).goodput(Transport::Tcp).unwrap();
     in_fresh_namespace(|| {
         let lab = PathLab::new();
-        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(rate, Span::from_milliseconds(1)))));
+        let mut wire = Wire::start(&path_plan(&Direction::new(rate, Span::from_milliseconds(1))));
         for (from, to, place) in [(&lab.test, &lab.active, ACTIVE), (&lab.passive, &lab.test, TEST)] {
             check_bulk(from, to, place, volume, expected);
         }
@@ -123,22 +122,22 @@ fn drain(listener: &TcpListener, ready: &mpsc::Sender<()>) -> f64 {
 fn only_what_comes_in_is_impaired() {
     in_fresh_namespace(|| {
         let lab = PathLab::introduced();
-        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(HUNDRED, Span::ZERO))));
+        let mut wire = Wire::start(&path_plan(&Direction::new(HUNDRED, Span::ZERO)));
         let script: Vec<_> = (0..50).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
         let deaf = Impairment { delay: Span::ZERO, loss: 1.0 };
-        wire.client.set(&[(Station::Active, deaf)]).unwrap();
+        wire.client.set(&Impairments::from([(HostRole::Active.into(), deaf)])).unwrap();
         assert_eq!(run_script(&lab.test, &lab.active, ACTIVE, &script).len(), 0);
         assert_eq!(run_script(&lab.active, &lab.test, TEST, &script).len(), 50);
         // The switch has to have heard of passive, or it sends passive's frames to active too.
         assert_eq!(run_script(&lab.passive, &lab.test, TEST, &script).len(), 50);
         assert_eq!(run_script(&lab.test, &lab.passive, PASSIVE, &script).len(), 50);
         let account = wire.client.account().unwrap();
-        assert_eq!(element(&account, "active/input").dropped, [("loss".to_owned(), 50)]);
-        wire.client.set(&[(Station::Active, Impairment::NONE)]).unwrap();
+        assert_eq!(element(&account, "active/input/loss").dropped, [("loss".to_owned(), 50)]);
+        wire.client.set(&Impairments::from([(HostRole::Active.into(), Impairment::NONE)])).unwrap();
         wire.client.reset().unwrap();
         assert_eq!(run_script(&lab.test, &lab.active, ACTIVE, &script).len(), 50);
         let account = wire.client.account().unwrap();
-        assert_eq!(element(&account, "up/line").received, 50);
+        assert_eq!(element(&account, "path/forth/line").received, 50);
         check_books(&account);
     });
 }
@@ -147,17 +146,17 @@ fn only_what_comes_in_is_impaired() {
 fn the_switch_knows_its_stations() {
     in_fresh_namespace(|| {
         let lab = PathLab::new();
-        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(HUNDRED, Span::ZERO))));
+        let mut wire = Wire::start(&path_plan(&Direction::new(HUNDRED, Span::ZERO)));
         let script = [(Span::ZERO, FULL_FRAME); 20];
         assert_eq!(run_script(&lab.active, &lab.passive, PASSIVE, &script).len(), 20);
         let account = wire.client.account().unwrap();
-        let flooded = element(&account, "down/line").received;
+        let flooded = element(&account, "path/back/line").received;
         assert!((1..5).contains(&flooded), "{flooded} frames between the black boxes reached the test station's line");
-        assert_eq!(element(&account, "up/line").received, 0);
+        assert_eq!(element(&account, "path/forth/line").received, 0);
         assert_eq!(run_script(&lab.test, &lab.passive, PASSIVE, &script).len(), 20);
         let account = wire.client.account().unwrap();
-        assert!((21..25).contains(&element(&account, "up/line").received));
-        assert!(element(&account, "active/input").delivered < 10);
+        assert!((21..25).contains(&element(&account, "path/forth/line").received));
+        assert!(element(&account, "active/input/delay").delivered < 10);
         check_books(&account);
     });
 }
@@ -165,10 +164,11 @@ fn the_switch_knows_its_stations() {
 fn bad_orders_are_refused() {
     in_fresh_namespace(|| {
         let _lab = PathLab::new();
-        let mut wire = Wire::start(&path_plan(path_of(&Direction::new(TEN, Span::ZERO))));
+        let mut wire = Wire::start(&path_plan(&Direction::new(TEN, Span::ZERO)));
         let impossible = Impairment { delay: Span::ZERO, loss: 1.5 };
-        for order in [(Station::Test, Impairment::DR), (Station::Active, impossible)] {
-            let refused = wire.client.set(&[(Station::Passive, Impairment::DL), order]);
+        for (role, impairment) in [(HostRole::Test, Impairment::DR), (HostRole::Active, impossible)] {
+            let orders = [(HostRole::Passive.into(), Impairment::DL), (role.into(), impairment)];
+            let refused = wire.client.set(&Impairments::from(orders));
             assert!(matches!(refused, Err(WireError::Refused(_))), "{refused:?}");
         }
         wire.client.account().unwrap();
@@ -179,7 +179,7 @@ fn bad_orders_are_refused() {
 fn a_wire_ends() {
     in_fresh_namespace(|| {
         let _lab = PathLab::new();
-        let start = || Wire::start(&path_plan(path_of(&Direction::new(TEN, Span::ZERO))));
+        let start = || Wire::start(&path_plan(&Direction::new(TEN, Span::ZERO)));
         assert!(start().let_go().success());
         assert!(start().stop().success());
         let bereft = start();

@@ -1,12 +1,11 @@
 //! A piece of wire before a black box: impairments that change under way, and nothing else.
 
 use btu_medium::conformance::SHORTEST_FRAME;
-use btu_suite::network::{Impairment, Station};
-use btu_testbed::wire::{BlackBox, Shape, WirePlan};
+use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_units::Span;
 
 use crate::Scenario;
-use crate::bench::{ACTIVE, SEED, TEST, check_books, element, in_fresh_namespace, run_script};
+use crate::bench::{ACTIVE, SEED, TEST, check_books, element, in_fresh_namespace, input_plan, run_script};
 use crate::lab::{Room, Wire, cable};
 
 pub(crate) const SCENARIOS: &[Scenario] =
@@ -17,10 +16,7 @@ fn rooms() -> (Room, Room, Wire) {
     let (test, active) = (Room::new(), Room::new());
     cable("in-active", &test, TEST);
     cable("out-active", &active, ACTIVE);
-    let boxes =
-        vec![BlackBox { station: Station::Active, inner: "in-active".to_owned(), outer: "out-active".to_owned() }];
-    let plan = WirePlan::new(SEED, Shape::Veth { boxes });
-    (test, active, Wire::start(&plan))
+    (test, active, Wire::start(&input_plan(SEED)))
 }
 
 /// DL is added to what comes in, within 0.2 ms at the median, and not to what goes out.
@@ -29,7 +25,7 @@ fn delay_is_added_and_taken_away() {
         let (test, active, mut wire) = rooms();
         let script: Vec<_> = (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
         let mut median = |impairment: Impairment, inward: bool| {
-            wire.client.set(&[(Station::Active, impairment)]).unwrap();
+            wire.client.set(&Impairments::from([(HostRole::Active.into(), impairment)])).unwrap();
             let (from, to, place) = if inward { (&test, &active, ACTIVE) } else { (&active, &test, TEST) };
             let arrivals = run_script(from, to, place, &script);
             assert_eq!(arrivals.len(), script.len());
@@ -53,11 +49,17 @@ fn delay_is_added_and_taken_away() {
 fn loss_spares_address_resolution() {
     in_fresh_namespace(|| {
         let (test, active, mut wire) = rooms();
-        wire.client.set(&[(Station::Active, Impairment { delay: Span::ZERO, loss: 1.0 })]).unwrap();
+        wire.client
+            .set(&Impairments::from([(HostRole::Active.into(), Impairment { delay: Span::ZERO, loss: 1.0 })]))
+            .unwrap();
         let script = [(Span::ZERO, SHORTEST_FRAME); 3];
         assert_eq!(run_script(&test, &active, ACTIVE, &script).len(), 0);
         let account = wire.client.account().unwrap();
-        assert_eq!(element(&account, "active/input").dropped, [("loss".to_owned(), 3)], "packets were sent, and lost");
+        assert_eq!(
+            element(&account, "active/input/loss").dropped,
+            [("loss".to_owned(), 3)],
+            "packets were sent, and lost"
+        );
         check_books(&account);
     });
 }

@@ -14,6 +14,7 @@ use super::Terms;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::rights;
+use crate::token;
 
 /// How long a caller may take to present the token.
 const HESITATION: Duration = Duration::from_secs(1);
@@ -105,7 +106,7 @@ impl Booth {
             nix::sys::socket::MsgFlags::MSG_WAITALL,
         );
         caller.set_read_timeout(None)?;
-        Ok((heard == Ok(said.len()) && said == self.token).then_some(caller))
+        Ok((heard == Ok(said.len()) && token::is_same(&said, &self.token)).then_some(caller))
     }
 }
 

@@ -37,6 +37,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use btu_suite::activity::{PipeMeeting, Token};
+use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan};
 use btu_units::Span;
 
@@ -121,6 +122,8 @@ pub(crate) struct Terms {
     pub(crate) works: bool,
     /// How long they may take to find each other.
     pub(crate) deadline: Span,
+    /// Who may call an end that listens on a network.
+    pub(crate) callers: Callers,
 }
 
 /// A transport that is being set up: it listens, or has connected and presented the token.

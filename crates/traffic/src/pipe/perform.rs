@@ -7,6 +7,7 @@ use std::{io, thread};
 
 use btu_suite::activity::{Activity, Order, Performance, PipeEnd, PipeMeeting, Tell, Word};
 use btu_suite::hint::HintPlan;
+use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, Engine, Kind, PipePlan};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
@@ -39,23 +40,23 @@ use crate::error::TrafficError;
 ///
 /// # Errors
 /// The transport does not know something that the plan asks for, or cannot be set up.
-pub(crate) fn prepare(order: &Order, part: &PipeEnd) -> Result<Box<dyn Performance>, TrafficError> {
+pub(crate) fn prepare(order: &Order, part: &PipeEnd, callers: &Callers) -> Result<Box<dyn Performance>, TrafficError> {
     check(&part.plan)?;
     let options = &part.plan.socket;
     match part.plan.kind {
-        Kind::Tcp if options.engine == Engine::IoUring => Doing::<RingTcp>::boxed(order, part),
-        Kind::Tcp if options.zero_copy => Doing::<ZeroCopyTcp>::boxed(order, part),
-        Kind::Tcp => Doing::<Tcp>::boxed(order, part),
-        Kind::Udp => Doing::<Udp>::boxed(order, part),
-        Kind::UnixStream => Doing::<UnixStream>::boxed(order, part),
-        Kind::UnixSeqpacket => Doing::<UnixPackets>::boxed(order, part),
-        Kind::Pipe => Doing::<Tube>::boxed(order, part),
-        Kind::SharedMemory => Doing::<Memory>::boxed(order, part),
-        Kind::Tls => Doing::<Tls>::boxed(order, part),
-        Kind::Quic => Doing::<Quic>::boxed(order, part),
-        Kind::Http2 => Doing::<Http2>::boxed(order, part),
+        Kind::Tcp if options.engine == Engine::IoUring => Doing::<RingTcp>::boxed(order, part, callers),
+        Kind::Tcp if options.zero_copy => Doing::<ZeroCopyTcp>::boxed(order, part, callers),
+        Kind::Tcp => Doing::<Tcp>::boxed(order, part, callers),
+        Kind::Udp => Doing::<Udp>::boxed(order, part, callers),
+        Kind::UnixStream => Doing::<UnixStream>::boxed(order, part, callers),
+        Kind::UnixSeqpacket => Doing::<UnixPackets>::boxed(order, part, callers),
+        Kind::Pipe => Doing::<Tube>::boxed(order, part, callers),
+        Kind::SharedMemory => Doing::<Memory>::boxed(order, part, callers),
+        Kind::Tls => Doing::<Tls>::boxed(order, part, callers),
+        Kind::Quic => Doing::<Quic>::boxed(order, part, callers),
+        Kind::Http2 => Doing::<Http2>::boxed(order, part, callers),
         #[cfg(feature = "mpi")]
-        Kind::Mpi => Doing::<Mpi>::boxed(order, part),
+        Kind::Mpi => Doing::<Mpi>::boxed(order, part, callers),
         #[cfg(not(feature = "mpi"))]
         Kind::Mpi => Err(refuse(WITHOUT_MPI.to_owned())),
     }
@@ -75,7 +76,7 @@ struct Doing<S> {
 }
 
 impl<S: Setup + 'static> Doing<S> {
-    fn boxed(order: &Order, part: &PipeEnd) -> Result<Box<dyn Performance>, TrafficError> {
+    fn boxed(order: &Order, part: &PipeEnd, callers: &Callers) -> Result<Box<dyn Performance>, TrafficError> {
         let PipeEnd { end, meeting, token, plan, turns } = part.clone();
         let most = largest(plan.kind);
         let largest = plan.sizes.list().into_iter().filter(|size| *size <= most).max().unwrap_or(Bytes::new(1));
@@ -83,7 +84,15 @@ impl<S: Setup + 'static> Doing<S> {
             Activity::Hint(part) => Some(part.hint.clone()),
             _ => None,
         };
-        let terms = Terms { end, token, plan, turns, works: hint.is_some(), deadline: order.deadline };
+        let terms = Terms {
+            end,
+            token,
+            plan,
+            turns,
+            works: hint.is_some(),
+            deadline: order.deadline,
+            callers: callers.clone(),
+        };
         let setup = S::prepare(&meeting, &terms)?;
         let messages = messages(&terms, largest, order.seed);
         Ok(Box::new(Self { setup, meeting, terms, seed: order.seed, messages, largest, hint }))

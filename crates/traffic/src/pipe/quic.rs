@@ -12,6 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use btu_suite::activity::{Meeting, PipeMeeting, Token};
+use btu_suite::peers::Callers;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
     ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, ServerConfig, TokioRuntime,
@@ -28,6 +29,7 @@ use super::pieces::ended;
 use super::{Pipe, Setup, Terms, certificate};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
+use crate::token;
 
 /// Silence that means that nobody is there any more: shorter than the two seconds after which an end must know.
 const SILENCE_MS: u32 = 1500;
@@ -55,6 +57,7 @@ pub(super) struct Quic {
     local: SocketAddr,
     callee: Option<SocketAddr>,
     token: Token,
+    callers: Callers,
     /// Silence that means that nobody is there any more; `None` where it means nothing.
     silence_ms: Option<u32>,
 }
@@ -79,7 +82,8 @@ impl Setup for Quic {
         let (socket, local) = bind().map_err(|source| TrafficError::Listen { address, source })?;
         let is_long = terms.turns || terms.plan.pairs > 1;
         let silence_ms = (!terms.works).then_some(if is_long { LONG_SILENCE_MS } else { SILENCE_MS });
-        Ok(Self { socket, local, callee, token: terms.token, silence_ms })
+        let callers = terms.callers.clone();
+        Ok(Self { socket, local, callee, token: terms.token, callers, silence_ms })
     }
 
     fn endpoint(&self) -> Option<SocketAddr> {
@@ -95,7 +99,7 @@ impl Setup for Quic {
         let mut meeting = Box::pin(async {
             match self.callee {
                 Some(peer) => call(&endpoint, peer, &self.token).await,
-                None => admit(&endpoint, &self.token).await,
+                None => admit(&endpoint, &self.token, &self.callers).await,
             }
         });
         let (connection, sends, receives) = loop {
@@ -157,12 +161,16 @@ async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Resul
     Ok((connection, sends, receives))
 }
 
-/// Lets in who presents the token; all others are sent away and hold nobody up.
-async fn admit(endpoint: &Endpoint, token: &Token) -> io::Result<Stream> {
+/// Lets in who may call and presents the token; all others are sent away and hold nobody up. Who has not proved the address
+/// that it calls from is only asked to (RFC 9000, section 8.1.2), in fewer octets than it sent.
+async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Result<Stream> {
     let mut callers = JoinSet::new();
     loop {
         tokio::select! {
             caller = endpoint.accept() => match caller {
+                Some(caller) if !allowed.may_call(caller.remote_address()) => caller.ignore(),
+                // It fails only for an address that is proved.
+                Some(caller) if !caller.remote_address_validated() => drop(caller.retry()),
                 Some(caller) if callers.len() < CALLERS => drop(callers.spawn(timeout(HESITATION, hear(caller, *token)))),
                 Some(caller) => caller.refuse(),
                 None => return Err(ended()),
@@ -180,7 +188,7 @@ async fn hear(caller: Incoming, token: Token) -> io::Result<Stream> {
     let (sends, mut receives) = connection.accept_bi().await?;
     let mut said = Token::default();
     receives.read_exact(&mut said).await.map_err(gone)?;
-    if said == token {
+    if token::is_same(&said, &token) {
         return Ok((connection, sends, receives));
     }
     connection.close(VarInt::from_u32(1), b"not the token of this flow");

@@ -36,7 +36,8 @@ impl Setup for Tcp {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let options = &terms.plan.socket;
-        let seat = Seat::take(network(meeting)?, &terms.token, &Manner::pipe(options)?, terms.deadline)?;
+        let seat =
+            Seat::take(network(meeting)?, &terms.token, &Manner::pipe(options)?, terms.deadline, &terms.callers)?;
         Ok(Self { seat, token: terms.token, busy_poll: options.busy_poll })
     }
 

@@ -21,6 +21,7 @@ use crate::error::TrafficError;
 use crate::sys::stream;
 use crate::tcp::door::Seat;
 use crate::tcp::line::{Line, Manner};
+use crate::token;
 
 /// Bytes taken from the socket at once.
 const PIECE: usize = 64 * 1024;
@@ -43,7 +44,7 @@ impl Setup for Tls {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let manner = Manner::pipe(&terms.plan.socket)?;
-        let seat = Seat::take(network(meeting)?, &knock(&terms.token), &manner, terms.deadline)?;
+        let seat = Seat::take(network(meeting)?, &knock(&terms.token), &manner, terms.deadline, &terms.callers)?;
         Ok(Self { seat, token: terms.token })
     }
 
@@ -186,7 +187,7 @@ impl TlsPipe {
             }
             length += heard;
         }
-        if said == *token { Ok(()) } else { Err(TrafficError::Token { peer }) }
+        if token::is_same(&said, token) { Ok(()) } else { Err(TrafficError::Token { peer }) }
     }
 }
 

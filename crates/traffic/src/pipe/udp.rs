@@ -54,7 +54,8 @@ impl Setup for Udp {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let both_ways = terms.plan.pattern == Pattern::Bidirectional;
-        Ok(Self { post: Post::prepare(network(meeting)?, terms.token)?, end: terms.end, both_ways, turns: terms.turns })
+        let post = Post::prepare(network(meeting)?, terms.token, &terms.callers)?;
+        Ok(Self { post, end: terms.end, both_ways, turns: terms.turns })
     }
 
     fn endpoint(&self) -> Option<SocketAddr> {

@@ -1,10 +1,11 @@
-//! Where a connection begins: a listening socket that lets in only who presents the token.
+//! Where a connection begins: a listening socket that hears only who may call, and lets in only who presents the token.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 use btu_suite::activity::{Meeting, Token};
+use btu_suite::peers::Callers;
 use btu_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -12,6 +13,7 @@ use super::line::{Line, Manner};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::stream;
+use crate::token;
 
 /// How long a caller may take to present the token.
 const HESITATION: Span = Span::from_seconds(1);
@@ -37,9 +39,10 @@ impl Seat {
         token: &Token,
         manner: &Manner,
         deadline: Span,
+        callers: &Callers,
     ) -> Result<Self, TrafficError> {
         match *meeting {
-            Meeting::Listen(address) => Door::open(address, manner).map(Self::Listening),
+            Meeting::Listen(address) => Door::open(address, manner, callers).map(Self::Listening),
             Meeting::Connect(peer) => Line::connect(peer, token, manner, deadline).map(Self::Connected),
         }
     }
@@ -65,6 +68,7 @@ impl Seat {
 pub(crate) struct Door {
     listener: TcpListener,
     address: SocketAddr,
+    callers: Callers,
 }
 
 /// Someone who connected and has not yet said the whole token.
@@ -86,7 +90,7 @@ enum Verdict {
 
 impl Door {
     /// Listens on any free port of `address`.
-    pub(crate) fn open(address: IpAddr, manner: &Manner) -> Result<Self, TrafficError> {
+    pub(crate) fn open(address: IpAddr, manner: &Manner, callers: &Callers) -> Result<Self, TrafficError> {
         let address = SocketAddr::new(address, 0);
         let failed = |source| TrafficError::Listen { address, source };
         let socket = manner.socket(address).map_err(failed)?;
@@ -95,7 +99,7 @@ impl Door {
         socket.set_nonblocking(true).map_err(failed)?;
         let listener = TcpListener::from(socket);
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, callers: callers.clone() })
     }
 
     /// Where it listens.
@@ -121,6 +125,7 @@ impl Door {
     fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
         for _ in 0..CALLERS {
             match self.listener.accept() {
+                Ok((_, peer)) if !self.callers.may_call(peer) => {}
                 Ok((stream, peer)) => {
                     if callers.len() == CALLERS {
                         callers.remove(0);
@@ -174,12 +179,13 @@ impl Caller {
     }
 }
 
-/// What the first bytes of a caller are worth.
+/// What the first bytes of a caller are worth. Nothing is told, by a word or by the time it takes, before all are there: who
+/// guesses learns no part of the token.
 fn judge(said: &[u8], token: &Token) -> Verdict {
-    match token.strip_prefix(said) {
-        Some([]) => Verdict::Admit,
-        Some(_) => Verdict::Wait,
-        None => Verdict::Refuse,
+    match Token::try_from(said) {
+        Err(_) => Verdict::Wait,
+        Ok(said) if token::is_same(&said, token) => Verdict::Admit,
+        Ok(_) => Verdict::Refuse,
     }
 }
 
@@ -195,10 +201,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_the_whole_token_opens(token in any::<Token>(), said in prop::collection::vec(any::<u8>(), 0..=16), cut in 0usize..=16) {
-            let expected = if said == token { Verdict::Admit } else if token.starts_with(&said) { Verdict::Wait } else { Verdict::Refuse };
-            prop_assert_eq!(judge(&said, &token), expected);
-            prop_assert_eq!(judge(&token[..cut], &token), if cut == 16 { Verdict::Admit } else { Verdict::Wait });
+        fn only_the_whole_token_opens(token in any::<Token>(), said in any::<Token>()) {
+            prop_assert_eq!(judge(&said, &token), if said == token { Verdict::Admit } else { Verdict::Refuse });
+            prop_assert_eq!(judge(&token, &token), Verdict::Admit);
+        }
+
+        #[test]
+        fn every_wrong_beginning_meets_the_same_reaction(token in any::<Token>(), said in any::<Token>(), right in 0usize..16, length in 0usize..=16) {
+            let mut guessed = said;
+            guessed[..right].copy_from_slice(&token[..right]);
+            guessed[right] = !token[right];
+            let reaction = if length == 16 { Verdict::Refuse } else { Verdict::Wait };
+            prop_assert_eq!(judge(&guessed[..length], &token), reaction, "{} octets right", right);
         }
     }
 }

@@ -19,6 +19,7 @@ use super::rest::Path;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::{option, stream};
+use crate::token;
 
 /// Longest wait for a connection to be made. A lost SYN is repeated after 1, 3 and 7 s (RFC 6298 with an
 /// initial time-out of 1 s), so three losses in a row are borne.
@@ -199,7 +200,7 @@ impl Line {
         if !self.read_exactly(&mut heard, limit, doing)? {
             return Err(TrafficError::Closed { peer: self.peer, when: "before the flow started" });
         }
-        if heard == *token { Ok(()) } else { Err(TrafficError::Token { peer: self.peer }) }
+        if token::is_same(&heard, token) { Ok(()) } else { Err(TrafficError::Token { peer: self.peer }) }
     }
 
     /// Writes all of `message`, usually with one system call.

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Order, Performance, TcpReceive, Token};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Received, Report, TcpInfo};
 use btu_units::{Bytes, Span, Time};
 
@@ -46,14 +47,14 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Connects or listens.
-    pub(crate) fn prepare(order: &Order, part: &TcpReceive) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(order: &Order, part: &TcpReceive, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         let manner = Manner::receiver(KIND, part.window)?;
         Ok(Self {
             buffer: vec![0; message],
             payload: Payload::new(order.seed, message),
             progress: Progress::new(),
-            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline)?,
+            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline, callers)?,
             token: part.token,
             rest: part.window.is_none().then(Rest::new),
             deadline: order.deadline,

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Order, Performance, Respond, Token};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
 
@@ -28,9 +29,9 @@ pub(crate) struct Responder {
 
 impl Responder {
     /// Listens.
-    pub(crate) fn prepare(order: &Order, part: &Respond) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
         let message = vec![0; size::tcp(KIND, part.message)?];
-        let door = Door::open(part.on, &Manner::prompt())?;
+        let door = Door::open(part.on, &Manner::prompt(), callers)?;
         Ok(Self { door, token: part.token, message, deadline: order.deadline })
     }
 

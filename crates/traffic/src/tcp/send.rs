@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Order, Performance, TcpSend, Token, Work};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Sent};
 use btu_units::{Bytes, Span, Time};
 
@@ -34,12 +35,12 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Connects or listens.
-    pub(crate) fn prepare(order: &Order, part: &TcpSend) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(order: &Order, part: &TcpSend, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         let manner = Manner::sender(KIND, part.window)?;
         Ok(Self {
             payload: Payload::new(order.seed, message),
-            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline)?,
+            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline, callers)?,
             token: part.token,
             message,
             work: part.work,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use btu_suite::activity::{
     Activity, Meeting, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
 };
+use btu_suite::peers::Callers;
 use btu_suite::record::Outcome;
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
@@ -33,12 +34,23 @@ fn word(kind: Kind, number: u64) -> [u8; 32] {
     Header { kind, token: TOKEN, number }.encode()
 }
 
-/// A bare caller that has greeted the listener at `endpoint`.
+/// A bare caller of the listener at `endpoint`, which performs: the two have greeted.
 pub(super) fn udp_caller(endpoint: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind((HERE, 0)).unwrap();
     socket.connect(endpoint).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    socket.send(&word(Kind::Hello, 0)).unwrap();
+    let ask = |number, wanted| {
+        socket.send(&word(Kind::Hello, number)).unwrap();
+        let mut room = [0; 2000];
+        let length = socket.recv(&mut room).unwrap();
+        assert_eq!(length, 32, "as many octets as the greeting has");
+        let header = Header::decode(&room[..length]).unwrap().0;
+        assert_eq!((header.kind, header.token), (wanted, TOKEN));
+        header.number
+    };
+    let number = ask(0, Kind::Challenge);
+    assert_ne!(number, 0);
+    ask(number, Kind::Welcome);
     socket
 }
 
@@ -95,7 +107,7 @@ fn a_listener_nobody_calls_gives_up_with_its_address() {
 fn a_caller_without_a_listener_names_it() {
     let endpoint = TcpListener::bind((HERE, 0)).unwrap().local_addr().unwrap();
     for activity in [receives(Meeting::Connect(endpoint)), sends(Meeting::Connect(endpoint), 1)] {
-        let error = crate::prepare(&order(activity)).err().expect("nobody listens").to_string();
+        let error = crate::prepare(&order(activity), &Callers::any()).err().expect("nobody listens").to_string();
         assert!(error.contains(&endpoint.to_string()), "{error}");
     }
 }
@@ -284,7 +296,7 @@ fn datagram_ends_without_a_peer_give_up() {
 
 /// Everything that can be said to a receiver of datagrams, sensible and not.
 fn sayings() -> impl Strategy<Value = Vec<u8>> {
-    let head = (1u8..=7, prop_oneof![Just(TOKEN), any::<[u8; 16]>()], prop_oneof![0u64..20, any::<u64>()]);
+    let head = (1u8..=8, prop_oneof![Just(TOKEN), any::<[u8; 16]>()], prop_oneof![0u64..20, any::<u64>()]);
     let worded = (head, prop::collection::vec(any::<u8>(), 0..80)).prop_map(|((kind, token, number), payload)| {
         let mut bytes = Header { kind: Kind::Data, token, number }.encode();
         bytes[4] = kind;
@@ -300,8 +312,9 @@ proptest! {
     fn no_datagram_makes_a_receiver_panic_hang_or_count_it(said in prop::collection::vec(sayings(), 0..60)) {
         let part = UdpReceive { meeting: Meeting::Listen(HERE), token: TOKEN, message: Bytes::new(100), expected_datagrams: 20 };
         let receiver = prepare(&order(Activity::UdpReceive(part)));
-        let peer = udp_caller(receiver.endpoint().unwrap());
+        let endpoint = receiver.endpoint().unwrap();
         let thread = thread::spawn(move || receiver.perform(&NEVER));
+        let peer = udp_caller(endpoint);
         let sent = said.iter().filter(|bytes| peer.send(bytes).is_ok()).count() as u64;
         // Farewells until nobody hears them any more.
         while peer.send(&word(Kind::Farewell, 0)).is_ok() && !thread.is_finished() {
@@ -315,8 +328,9 @@ proptest! {
     #[test]
     fn no_datagram_makes_a_responder_panic_or_hang(said in prop::collection::vec(sayings(), 0..60)) {
         let responder = prepare(&order(responds(Transport::Udp)));
-        let peer = udp_caller(responder.endpoint().unwrap());
+        let endpoint = responder.endpoint().unwrap();
         let thread = thread::spawn(move || responder.perform(&NEVER));
+        let peer = udp_caller(endpoint);
         let requests = said.iter().filter(|bytes| peer.send(bytes).is_ok() && bytes.len() == 100).count() as u64;
         while peer.send(&word(Kind::Farewell, 0)).is_ok() && !thread.is_finished() {
             thread::sleep(Duration::from_millis(1));

@@ -1,8 +1,11 @@
 //! Paced streams between our own two ends.
 
 use btu_suite::activity::{Activity, Meeting, UdpReceive, UdpSend};
+use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, DatagramsSent};
 use btu_units::{BitRate, Bytes, Span};
+
+use crate::udp::{Header, Kind};
 
 use super::{HERE, TOKEN, order, outcome, perform, prepare};
 
@@ -37,6 +40,9 @@ fn a_stream_has_the_rate_that_was_asked_for() {
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_complete(&sent, &received, 1250);
     assert_eq!(sent.datagrams + sent.refused, 300);
+    // The schedule's 300 ms, or until the last had left: never faster than asked.
+    assert!(sent.span >= Span::from_milliseconds(300), "{}", sent.span);
+    assert!(sent.bits_per_second().unwrap() <= 10e6, "{sent:?}");
     let span = received.span.milliseconds();
     assert!((250.0..350.0).contains(&span), "{span} ms instead of 299");
     assert!(received.progress.len() > 100);
@@ -70,17 +76,34 @@ fn what_cannot_be_is_refused_before_anything_starts() {
         (receiver(listen, 39, 10), "from 40 B"),
         (receiver(listen, 100, u64::MAX), "expected datagrams"),
     ] {
-        let error = crate::prepare(&order(activity)).err().expect("refused").to_string();
+        let error = crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string();
         assert!(error.contains(word), "{error}");
     }
+}
+
+/// Farewells are repeated until one is answered; those that waited in a queue come when the sender is gone. They are many
+/// here, so that the receiver, who answers each, is still at it when the sender has closed its socket.
+#[test]
+fn a_farewell_that_comes_late_spoils_nothing() {
+    let listener = prepare(&order(receiver(Meeting::Listen(HERE), 100, 10)));
+    let endpoint = listener.endpoint().unwrap();
+    let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
+    let peer = super::bad_peers::udp_caller(endpoint);
+    let farewell = Header { kind: Kind::Farewell, token: TOKEN, number: 5 }.encode();
+    for _ in 0..5000 {
+        peer.send(&farewell).unwrap();
+    }
+    drop(peer);
+    let received = outcome!(thread.join().unwrap(), DatagramsReceived);
+    assert_eq!((received.datagrams, received.farewell), (0, true));
 }
 
 #[test]
 fn a_receiver_whose_sender_falls_silent_says_so() {
     let listener = prepare(&order(receiver(Meeting::Listen(HERE), 100, 10)));
-    let peer = super::bad_peers::udp_caller(listener.endpoint().unwrap());
+    let endpoint = listener.endpoint().unwrap();
     let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
-    peer.recv(&mut [0; 64]).expect("a welcome");
+    let _peer = super::bad_peers::udp_caller(endpoint);
     let received = outcome!(thread.join().unwrap(), DatagramsReceived);
     assert_eq!((received.datagrams, received.farewell, received.span), (0, false, Span::ZERO));
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use btu_suite::activity::{Activity, Request, Respond, Transport};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Requested};
 use btu_units::{Bytes, Span};
 
@@ -44,7 +45,7 @@ fn every_request_is_answered_once_on_both_transports() {
 #[test]
 fn a_udp_request_without_room_for_its_header_is_refused() {
     let part = Respond { on: HERE, transport: Transport::Udp, token: TOKEN, message: Bytes::new(31) };
-    let error = crate::prepare(&order(Activity::Respond(part))).err().expect("refused").to_string();
+    let error = crate::prepare(&order(Activity::Respond(part)), &Callers::any()).err().expect("refused").to_string();
     assert!(error.contains("from 32 B"), "{error}");
 }
 

@@ -1,6 +1,7 @@
 //! Bulk TCP streams between our own two ends.
 
 use btu_suite::activity::{Activity, Meeting, TcpReceive, TcpSend, Work};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Received, Sent};
 use btu_units::{Bytes, Span};
 
@@ -110,12 +111,12 @@ fn cpu_time_is_the_performers_own() {
 fn sizes_that_cannot_be_are_refused_before_anything_starts() {
     for message in [0, 1 << 40] {
         let activity = receiver(Meeting::Listen(super::HERE), message, None);
-        let error = crate::prepare(&order(activity)).err().expect("refused").to_string();
+        let error = crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string();
         assert!(error.contains("choose a size"), "{error}");
     }
     let activity = receiver(Meeting::Listen(super::HERE), 100, Some(Bytes::new(1 << 40)));
-    assert!(crate::prepare(&order(activity)).err().expect("refused").to_string().contains("window"));
-    assert!(crate::prepare(&order(Activity::Null)).unwrap().is_none());
+    assert!(crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string().contains("window"));
+    assert!(crate::prepare(&order(Activity::Null), &Callers::any()).unwrap().is_none());
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! | 8..24 | the flow's token |
 //! | 24..32 | a number, most significant byte first |
 //!
-//! Greeting, welcome, farewell and goodbye end here; the others go on with payload.
+//! Greeting, challenge, welcome, farewell and goodbye end here; the others go on with payload.
 
 use btu_suite::activity::Token;
 
@@ -21,9 +21,9 @@ const MAGIC: [u8; 4] = *b"btu1";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// The caller calls, again and again until it is heard.
+    /// The caller calls, again and again until it is heard; the number is that of the listener's challenge, 0 before it.
     Hello = 1,
-    /// The listener has heard the caller.
+    /// The listener has taken the caller.
     Welcome = 2,
     /// A datagram of a stream; the number is its place in the schedule, from 0.
     Data = 3,
@@ -35,13 +35,24 @@ pub(crate) enum Kind {
     Farewell = 6,
     /// The farewell was heard.
     Goodbye = 7,
+    /// The listener wants to hear this number again, from the address to which it is sent.
+    Challenge = 8,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Hello, Self::Welcome, Self::Data, Self::Request, Self::Answer, Self::Farewell, Self::Goodbye]
-            .into_iter()
-            .find(|&kind| kind as u8 == byte)
+        [
+            Self::Hello,
+            Self::Welcome,
+            Self::Data,
+            Self::Request,
+            Self::Answer,
+            Self::Farewell,
+            Self::Goodbye,
+            Self::Challenge,
+        ]
+        .into_iter()
+        .find(|&kind| kind as u8 == byte)
     }
 }
 
@@ -92,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn kinds() -> impl Strategy<Value = Kind> {
-        (1u8..=7).prop_map(|byte| Kind::from_byte(byte).unwrap())
+        (1u8..=8).prop_map(|byte| Kind::from_byte(byte).unwrap())
     }
 
     proptest! {

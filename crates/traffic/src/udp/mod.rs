@@ -1,5 +1,6 @@
 //! UDP: a paced stream in both roles, and request and response.
 
+mod challenge;
 pub(crate) mod header;
 pub(crate) mod pace;
 pub(crate) mod post;

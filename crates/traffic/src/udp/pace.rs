@@ -28,6 +28,11 @@ impl Schedule {
         (self.due < self.end).then_some(self.due)
     }
 
+    /// When the datagram after the last would be due: what has been sent fills the time until then.
+    pub(crate) fn reached(&self) -> Time {
+        self.due
+    }
+
     /// Goes on to the datagram after.
     pub(crate) fn advance(&mut self) {
         self.due += self.line.transmit(self.size);

@@ -1,9 +1,16 @@
 //! A UDP socket with its flow's token: how two ends find each other, and how they part.
 //!
-//! The caller says `Hello` every 20 ms until it hears anything of its flow; the listener, which cannot know the caller's
-//! port before, takes the first `Hello` with the right token, connects its socket to where it came from (from then on
-//! the kernel drops what others send) and says `Welcome`. Who is done says `Farewell`, up to 25 times 20 ms apart,
-//! until it hears `Goodbye` or that nobody listens any more.
+//! ```text
+//! caller    Hello(0) ------------------------> Hello(n) -------------------------> data
+//! listener            ---> Challenge(n) --->            ---> Welcome --->
+//! ```
+//!
+//! The caller says `Hello` every 20 ms until it hears anything of its flow. The listener, which cannot know the caller's
+//! port before, answers each `Hello` with the right token by as many octets: a `Challenge`, whose number only the one who
+//! gets what is sent to that address can say again. Who does is taken: the listener connects its socket to that address
+//! (from then on the kernel drops what others send) and says `Welcome`. So a forged address gets no stream, even of who
+//! knows the token. Who is done says `Farewell`, up to 25 times 20 ms apart, until it hears `Goodbye` or that nobody
+//! listens any more.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,13 +18,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use btu_suite::activity::{Meeting, Token};
+use btu_suite::peers::Callers;
 use btu_units::Span;
 use socket2::SockRef;
 
+use super::challenge::Challenges;
 use super::header::{HEADER, Header, Kind};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::{option, stream};
+use crate::token;
 
 /// Between two greetings, and two farewells.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -35,11 +45,12 @@ pub(crate) struct Post {
     token: Token,
     callee: Option<SocketAddr>,
     local: SocketAddr,
+    callers: Callers,
 }
 
 impl Post {
     /// Binds, and for a caller fixes the peer; nothing is sent yet.
-    pub(crate) fn prepare(meeting: &Meeting, token: Token) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(meeting: &Meeting, token: Token, callers: &Callers) -> Result<Self, TrafficError> {
         let (address, callee) = match *meeting {
             Meeting::Listen(address) => (SocketAddr::new(address, 0), None),
             Meeting::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
@@ -50,7 +61,7 @@ impl Post {
             socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
         }
         let local = socket.local_addr().map_err(TrafficError::socket("read the own address", address))?;
-        Ok(Self { socket, token, callee, local })
+        Ok(Self { socket, token, callee, local, callers: callers.clone() })
     }
 
     /// Where a caller can reach it; `None` when it is the caller.
@@ -61,27 +72,44 @@ impl Post {
     /// Finds the peer; what it says after the greeting is left in the socket.
     pub(crate) fn meet(self, limit: &Limit<'_>) -> Result<Exchange, TrafficError> {
         match self.callee {
-            Some(peer) => Exchange { socket: self.socket, token: self.token, peer }.call(limit),
+            Some(peer) => self.exchange(peer).call(limit),
             None => self.listen(limit),
         }
     }
 
+    fn exchange(self, peer: SocketAddr) -> Exchange {
+        Exchange { socket: self.socket, token: self.token, peer, round_trip: Span::ZERO }
+    }
+
     fn listen(self, limit: &Limit<'_>) -> Result<Exchange, TrafficError> {
+        let challenges = Challenges::new().map_err(TrafficError::socket("make a challenge", self.local))?;
         let mut room = [0; HEADER + 1];
         loop {
             limit.check(now(), "wait for the peer's greeting", self.local)?;
             match self.socket.recv_from(&mut room) {
-                Ok((length, peer)) if is_greeting(&room[..length], &self.token) => {
-                    self.socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
-                    let exchange = Exchange { socket: self.socket, token: self.token, peer };
-                    exchange.say(Kind::Welcome, 0)?;
-                    return Ok(exchange);
-                }
-                Ok(_) => {}
+                Ok((_, caller)) if !self.callers.may_call(caller) => {}
+                Ok((length, caller)) => match greeting(&room[..length], &self.token) {
+                    Some(number) if number == challenges.of(caller) => return self.welcome(caller),
+                    Some(_) => self.challenge(caller, challenges.of(caller)),
+                    None => {}
+                },
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(TrafficError::socket("wait for the peer's greeting", self.local)(error)),
             }
         }
+    }
+
+    fn welcome(self, peer: SocketAddr) -> Result<Exchange, TrafficError> {
+        self.socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
+        let exchange = self.exchange(peer);
+        exchange.say(Kind::Welcome, 0)?;
+        Ok(exchange)
+    }
+
+    fn challenge(&self, caller: SocketAddr, number: u64) {
+        let challenge = Header { kind: Kind::Challenge, token: self.token, number }.encode();
+        // Anybody may have written that address: that nothing can be sent there is nobody else's trouble.
+        self.socket.send_to(&challenge, caller).ok();
     }
 }
 
@@ -92,8 +120,12 @@ fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-fn is_greeting(datagram: &[u8], token: &Token) -> bool {
-    Header::decode(datagram) == Some((Header { kind: Kind::Hello, token: *token, number: 0 }, &[]))
+/// The number that a greeting with the token says.
+fn greeting(datagram: &[u8], token: &Token) -> Option<u64> {
+    match Header::decode(datagram)? {
+        (Header { kind: Kind::Hello, token: said, number }, []) if token::is_same(&said, token) => Some(number),
+        _ => None,
+    }
 }
 
 /// A time-out or a signal: nothing has happened.
@@ -106,43 +138,67 @@ pub(crate) struct Exchange {
     socket: UdpSocket,
     token: Token,
     peer: SocketAddr,
+    round_trip: Span,
+}
+
+/// What a caller hears while it greets.
+enum Heard {
+    /// The listener wants this number.
+    Challenge(u64),
+    /// It was taken.
+    Flow,
+    Nothing,
 }
 
 impl Exchange {
-    fn call(self, limit: &Limit<'_>) -> Result<Self, TrafficError> {
+    fn call(mut self, limit: &Limit<'_>) -> Result<Self, TrafficError> {
         self.wait_at_most(AGAIN)?;
+        let (mut number, mut answered) = (0, now());
         loop {
             limit.check(now(), "greet the peer", self.peer)?;
-            self.say(Kind::Hello, 0)?;
-            if self.hears_the_flow()? {
-                break;
+            self.say(Kind::Hello, number)?;
+            match self.hear(number)? {
+                Heard::Challenge(wanted) => (number, answered) = (wanted, now()),
+                Heard::Flow => break,
+                Heard::Nothing => {}
             }
         }
+        self.round_trip = now().since(answered);
         self.wait_at_most(TICK)?;
         Ok(self)
     }
 
-    /// Waits until something of this flow is there; a welcome is taken, the flow's data is left for its reader.
-    fn hears_the_flow(&self) -> Result<bool, TrafficError> {
+    /// Waits until something of this flow is there, another challenge than `answered` for one; a welcome is taken, the
+    /// flow's data is left for its reader.
+    fn hear(&self, answered: u64) -> Result<Heard, TrafficError> {
         let until = now() + AGAIN.into();
         let mut room = [0; HEADER];
         while now() < until {
             match self.socket.peek(&mut room) {
                 Ok(length) => {
-                    let kind = self.header(&room[..length]).map(|(header, _)| header.kind);
-                    if kind == Some(Kind::Data) {
-                        return Ok(true);
+                    let header = self.header(&room[..length]).map(|(header, _)| header);
+                    if header.is_some_and(|header| header.kind == Kind::Data) {
+                        return Ok(Heard::Flow);
                     }
                     self.socket.recv(&mut room).map_err(TrafficError::socket("read a datagram", self.peer))?;
-                    if kind == Some(Kind::Welcome) {
-                        return Ok(true);
+                    match header {
+                        Some(Header { kind: Kind::Welcome, .. }) => return Ok(Heard::Flow),
+                        Some(Header { kind: Kind::Challenge, number, .. }) if number != answered => {
+                            return Ok(Heard::Challenge(number));
+                        }
+                        _ => {}
                     }
                 }
                 Err(error) if is_pause(&error) => break,
                 Err(error) => return Err(TrafficError::socket("greet", self.peer)(error)),
             }
         }
-        Ok(false)
+        Ok(Heard::Nothing)
+    }
+
+    /// How long the peer took to answer a caller's last greeting: a round trip, or more where one of the two was lost.
+    pub(crate) fn round_trip(&self) -> Span {
+        self.round_trip
     }
 
     /// Who is at the other end.
@@ -233,12 +289,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_a_greeting_with_the_token_is_one(garbage in prop::collection::vec(any::<u8>(), 0..40), token in any::<Token>()) {
-            let greeting = Header { kind: Kind::Hello, token, number: 0 }.encode();
-            prop_assert!(is_greeting(&greeting, &token));
-            prop_assert_eq!(is_greeting(&garbage, &token), garbage == greeting);
-            let welcome = Header { kind: Kind::Welcome, token, number: 0 }.encode();
-            prop_assert!(!is_greeting(&welcome, &token));
+        fn only_a_greeting_with_the_token_is_one(garbage in prop::collection::vec(any::<u8>(), 0..40), token in any::<Token>(), number in any::<u64>()) {
+            let hello = Header { kind: Kind::Hello, token, number }.encode();
+            prop_assert_eq!(greeting(&hello, &token), Some(number));
+            prop_assert_eq!(greeting(&garbage, &token).is_some(), garbage[..] == hello[..]);
+            let welcome = Header { kind: Kind::Welcome, token, number }.encode();
+            prop_assert_eq!(greeting(&welcome, &token), None);
         }
     }
 }

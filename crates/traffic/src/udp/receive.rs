@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Order, Performance, UdpReceive};
+use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, Outcome, Report};
 use btu_units::{Bytes, Span, Time};
 
@@ -47,7 +48,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Binds; the greeting follows on `go`.
-    pub(crate) fn prepare(order: &Order, part: &UdpReceive) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(order: &Order, part: &UdpReceive, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, LEAST)?;
         if part.expected_datagrams > MOST {
             let what =
@@ -55,7 +56,7 @@ impl Receiver {
             return Err(TrafficError::Order { activity: KIND, what });
         }
         Ok(Self {
-            post: Post::prepare(&part.meeting, part.token)?,
+            post: Post::prepare(&part.meeting, part.token, callers)?,
             message,
             seen: Seen::new(part.expected_datagrams),
             payload: Payload::new(order.seed, message - HEADER),
@@ -97,6 +98,11 @@ impl Performance for Receiver {
     fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
         Ok(self.run(stop)?)
     }
+}
+
+/// Nobody listens at the sender's port any more.
+fn is_gone(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::ConnectionRefused
 }
 
 #[derive(Default)]
@@ -142,9 +148,8 @@ impl Inflow<'_> {
                         self.progress.note(now.since(first), self.bytes());
                     }
                 }
-                Err(error) if is_pause(&error) => {}
-                // The sender is gone and our goodbye to it came back: what it sent has been read.
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => break,
+                // The sender is gone and our goodbye to it came back: what it sent before may still come.
+                Err(error) if is_pause(&error) || is_gone(&error) => {}
                 Err(error) => return Err(TrafficError::socket(DOING, self.exchange.peer())(error)),
             }
             let now = now();
@@ -165,11 +170,15 @@ impl Inflow<'_> {
             Some((header, body)) if header.kind == Kind::Data => self.count(header, body, now),
             Some((Header { kind: Kind::Farewell, number, .. }, [])) => {
                 self.farewell.get_or_insert(Farewell { at: now, sent: number });
-                return self.exchange.say(Kind::Goodbye, 0);
+                return match self.exchange.say(Kind::Goodbye, 0) {
+                    // It has heard an earlier goodbye: this is a farewell that waited in a queue meanwhile.
+                    Err(TrafficError::Socket { source, .. }) if is_gone(&source) => Ok(()),
+                    said => said,
+                };
             }
             // Our welcome was lost, or the caller's greeting came twice.
             Some((Header { kind: Kind::Hello, .. }, [])) => return self.exchange.say(Kind::Welcome, 0),
-            Some((Header { kind: Kind::Welcome, .. }, [])) => {}
+            Some((Header { kind: Kind::Challenge | Kind::Welcome, .. }, [])) => {}
             _ => self.counts.wrong += 1,
         }
         Ok(())

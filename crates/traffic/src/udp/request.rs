@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
 use btu_suite::activity::{Meeting, Order, Performance, Request};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
@@ -40,7 +41,7 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
         Ok(Self {
-            post: Post::prepare(&Meeting::Connect(part.to), part.token)?,
+            post: Post::prepare(&Meeting::Connect(part.to), part.token, &Callers::any())?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             room: vec![0; message + 1],
             duration: part.duration,
@@ -55,7 +56,7 @@ impl Requester {
         let exchange = self.post.meet(&limit)?;
         let mut user =
             User { exchange: &exchange, request: &mut self.request, room: &mut self.room, patience: Span::ZERO };
-        user.bear(now().since(started))?;
+        user.bear(exchange.round_trip())?;
         let end = now() + self.duration;
         loop {
             let asked = now();
@@ -152,14 +153,14 @@ enum Judgement {
     Wrong,
     /// The answer to an earlier request.
     Old(u64),
-    /// A repeated welcome: no answer at all.
+    /// A repeated challenge or welcome: no answer at all.
     Aside,
 }
 
 /// Compares an answer with the request it must echo.
 fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8], number: u64) -> Judgement {
     match exchange.header(datagram) {
-        Some((Header { kind: Kind::Welcome, .. }, [])) => Judgement::Aside,
+        Some((Header { kind: Kind::Challenge | Kind::Welcome, .. }, [])) => Judgement::Aside,
         Some((header, payload)) if header.kind == Kind::Answer && payload == &request[HEADER..] => {
             match header.number {
                 old if old < number => Judgement::Old(old),

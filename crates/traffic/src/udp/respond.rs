@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Meeting, Order, Performance, Respond};
+use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
 
@@ -27,9 +28,9 @@ pub(crate) struct Responder {
 
 impl Responder {
     /// Binds.
-    pub(crate) fn prepare(order: &Order, part: &Respond) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
-        let post = Post::prepare(&Meeting::Listen(part.on), part.token)?;
+        let post = Post::prepare(&Meeting::Listen(part.on), part.token, callers)?;
         Ok(Self { post, room: vec![0; message + 1], deadline: order.deadline })
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
 use btu_suite::activity::{Order, Performance, UdpSend};
+use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
@@ -41,7 +42,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Binds; the greeting follows on `go`.
-    pub(crate) fn prepare(order: &Order, part: &UdpSend) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(order: &Order, part: &UdpSend, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, LEAST)?;
         let gap = Serializer::new(part.offered).transmit(part.message);
         if gap > WIDEST_GAP && (gap < part.duration || part.offered.bits_per_second() == 0) {
@@ -52,7 +53,7 @@ impl Sender {
             return Err(TrafficError::Order { activity: KIND, what });
         }
         Ok(Self {
-            post: Post::prepare(&part.meeting, part.token)?,
+            post: Post::prepare(&part.meeting, part.token, callers)?,
             message,
             offered: part.offered,
             duration: part.duration,
@@ -77,13 +78,15 @@ impl Sender {
             refused: 0,
             lateness: self.lateness,
         };
-        stream.run(Schedule::new(now(), self.offered, size, self.duration), &limit)?;
+        let begun = now();
+        let ended = stream.run(Schedule::new(begun, self.offered, size, self.duration), &limit)?;
         exchange.part(stream.accepted)?;
         let sent = DatagramsSent {
             datagrams: stream.accepted,
             bytes: size * stream.accepted,
             refused: stream.refused,
             offered: self.offered,
+            span: ended.since(begun),
             lateness: stream.lateness,
         };
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::DatagramsSent(sent) })
@@ -114,7 +117,8 @@ struct Outflow<'a> {
 }
 
 impl Outflow<'_> {
-    fn run(&mut self, mut schedule: Schedule, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    /// Sends everything; returns when the schedule, or the last datagram, was over.
+    fn run(&mut self, mut schedule: Schedule, limit: &Limit<'_>) -> Result<Time, TrafficError> {
         let _timers = PreciseTimers::hold();
         while let Some(due) = schedule.next() {
             let now = wait_until(due);
@@ -122,7 +126,7 @@ impl Outflow<'_> {
             let count = self.gather(&mut schedule, now);
             self.send(count)?;
         }
-        Ok(())
+        Ok(schedule.reached().max(now()))
     }
 
     /// Writes the headers of all that is due by `now`, as many as a batch holds, and records their lateness.

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
+use super::super::caller::{Arrival, Connection};
 use super::keeper::Stay;
 use crate::trust::Peer;
 
@@ -20,6 +21,7 @@ pub struct Guest {
     pub(super) peer: Peer,
     /// Fires when the guest has to go: its certificate was revoked.
     pub(super) dismissed: oneshot::Receiver<()>,
+    pub(super) is_dismissed: bool,
     pub(super) _stay: Stay,
 }
 
@@ -29,32 +31,45 @@ impl Guest {
         &self.peer
     }
 
+    /// Fails from the moment on at which the peer's certificate was revoked: nothing more is read from that controller, and
+    /// answers that were ready before are not sent.
+    fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        // A completed receiver must not be polled again.
+        self.is_dismissed = self.is_dismissed || Pin::new(&mut self.dismissed).poll(context).is_ready();
+        if self.is_dismissed {
+            let gone = "the certificate of this connection's peer was revoked";
+            return Err(io::Error::new(io::ErrorKind::ConnectionAborted, gone));
+        }
+        Ok(())
+    }
+
     fn stream(self: Pin<&mut Self>) -> Pin<&mut TlsStream<TcpStream>> {
         Pin::new(&mut self.get_mut().stream)
     }
 }
 
 impl Connected for Guest {
-    type ConnectInfo = Peer;
+    type ConnectInfo = Arrival;
 
-    fn connect_info(&self) -> Peer {
-        self.peer.clone()
+    fn connect_info(&self) -> Arrival {
+        let socket = self.stream.get_ref().0;
+        let ends = socket.local_addr().and_then(|local| Ok((local, socket.peer_addr()?)));
+        let connection = ends.ok().map(|(local, remote)| Connection::between(local, remote));
+        Arrival { peer: self.peer.clone(), connection }
     }
 }
 
 impl AsyncRead for Guest {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         // The service always waits for the next frame, so this alone ends the connection.
-        if Pin::new(&mut self.dismissed).poll(context).is_ready() {
-            let gone = "the certificate of this connection's peer was revoked";
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::ConnectionAborted, gone)));
-        }
+        self.check(context)?;
         self.stream().poll_read(context, into)
     }
 }
 
 impl AsyncWrite for Guest {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        self.check(context)?;
         self.stream().poll_write(context, from)
     }
 
@@ -67,10 +82,11 @@ impl AsyncWrite for Guest {
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         from: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.check(context)?;
         self.stream().poll_write_vectored(context, from)
     }
 

@@ -139,7 +139,7 @@ impl Keeper {
         state.counts.welcomed += 1;
         let (dismiss, dismissed) = oneshot::channel();
         state.guests.insert(number, (peer.clone(), dismiss));
-        Ok(Guest { stream, peer, dismissed, _stay: Stay { keeper: self.clone(), number } })
+        Ok(Guest { stream, peer, dismissed, is_dismissed: false, _stay: Stay { keeper: self.clone(), number } })
     }
 
     pub(super) fn turned_away(&self, from: IpAddr, cause: Cause) {

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use btu_network::ReadError;
-use btu_suite::activity::Activity;
 use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
 
-use super::{Policy, Rule};
+use super::{Policy, Rule, known_kinds};
+
+/// A worker that has fewer files and sockets cannot do anything.
+const OPEN_FILES: u64 = 16;
 
 /// Why a policy file cannot be used.
 #[derive(Debug, Error)]
@@ -38,15 +40,28 @@ struct File {
     #[serde(default)]
     limits: Limits,
     #[serde(default)]
+    impair: Impair,
+    #[serde(default)]
     scratch: Scratch,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Limits {
+    workers: Option<Spanned<u64>>,
     rate: Option<Spanned<String>>,
     bytes: Option<Spanned<String>>,
     duration: Option<Spanned<String>>,
+    memory: Option<Spanned<String>>,
+    open_files: Option<Spanned<u64>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Impair {
+    interfaces: Option<Spanned<Vec<String>>>,
+    loss: Option<Spanned<f64>>,
+    delay: Option<Spanned<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -85,9 +100,17 @@ impl Text<'_> {
             controllers: self.list(file.controllers, usual.controllers, |name| Ok(name.to_owned()))?,
             peers: self.list(file.peers, usual.peers, str::parse)?,
             runs_at_once,
+            workers: self.rule(file.limits.workers, usual.workers, |at, count| at_least(at, count, 1))?,
             rate: self.rule(file.limits.rate, usual.rate, |at, text| quantity(at, &text).map(Some))?,
             bytes: self.rule(file.limits.bytes, usual.bytes, |at, text| quantity(at, &text).map(Some))?,
             duration: self.rule(file.limits.duration, usual.duration, |at, text| quantity(at, &text))?,
+            memory: self.rule(file.limits.memory, usual.memory, |at, text| quantity(at, &text))?,
+            open_files: self
+                .rule(file.limits.open_files, usual.open_files, |at, count| at_least(at, count, OPEN_FILES))?,
+            impair_interfaces: self
+                .rule(file.impair.interfaces, usual.impair_interfaces, |_, names| Ok(Some(names)))?,
+            impair_loss: self.rule(file.impair.loss, usual.impair_loss, probability)?,
+            impair_delay: self.rule(file.impair.delay, usual.impair_delay, |at, text| quantity(at, &text))?,
             scratch_directory: self.rule(file.scratch.directory, usual.scratch_directory, absolute)?,
             scratch_bytes: self.rule(file.scratch.bytes, usual.scratch_bytes, |at, text| quantity(at, &text))?,
         })
@@ -124,10 +147,18 @@ impl Text<'_> {
 }
 
 fn known_activity(name: &str) -> Result<String, String> {
-    if Activity::KINDS.contains(&name) {
+    if known_kinds().any(|kind| kind == name) {
         return Ok(name.to_owned());
     }
-    Err(format!("there is no activity `{name}`: there are {}", Activity::KINDS.join(", ")))
+    Err(format!("there is no activity `{name}`: there are {}", known_kinds().collect::<Vec<_>>().join(", ")))
+}
+
+fn at_least(at: Range<usize>, count: u64, least: u64) -> Result<u64, Wrong> {
+    if count >= least { Ok(count) } else { Err(Wrong { at, message: format!("at least {least}") }) }
+}
+
+fn probability(at: Range<usize>, value: f64) -> Result<f64, Wrong> {
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(Wrong { at, message: "from 0 to 1".to_owned() }) }
 }
 
 fn quantity<T: FromStr<Err: std::fmt::Display>>(at: Range<usize>, text: &str) -> Result<T, Wrong> {

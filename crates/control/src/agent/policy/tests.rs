@@ -2,9 +2,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use btu_suite::activity::{Activity, Cpu, Disk, FtpRelay, Meeting, Order, Rounds, TcpReceive, TcpSend, UdpSend, Work};
+use btu_suite::network::Impairment;
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
+use super::super::budget::Demand;
+use super::super::caller::{Caller, Connection, Who};
 use super::*;
 
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -54,8 +57,23 @@ fn disk(file: u64, source: Option<&str>) -> Order {
     order(Activity::Disk(Disk { directory, source, file: Bytes::new(file), work }))
 }
 
+/// A controller that came in from 203.0.113.9.
+fn elsewhere() -> Caller {
+    let connection = Connection { local: "203.0.113.1".parse().unwrap(), remote: "203.0.113.9".parse().unwrap() };
+    Caller { who: Who::Named("carol".to_owned()), connection: Some(connection) }
+}
+
+/// A user of this machine.
+fn here() -> Caller {
+    Caller { who: Who::Local, connection: None }
+}
+
 fn refusal(policy: &Policy, order: Order) -> String {
-    policy.admit(order, false, None).expect_err("must be refused").to_string()
+    let admitted = policy.admit(order, &elsewhere(), None).and_then(|bounded| {
+        let demand = Demand::of(&bounded.order.activity.needs());
+        policy.check_sums(bounded.order.activity.kind(), demand, demand)
+    });
+    admitted.expect_err("must be refused").to_string()
 }
 
 #[test]
@@ -71,9 +89,10 @@ fn a_refusal_names_the_rule_and_its_line() {
     assert!(refusal(&policy, long).contains("`limits.duration` in line 10"));
     assert!(refusal(&policy, datagrams(2, 1)).contains("`limits.rate` in line 8"));
     assert!(refusal(&policy, sends("192.0.2.1:5", Work::Bytes(Bytes::new(1)))).contains("no rate"));
-    assert!(refusal(&policy, datagrams(1, 81)).contains("`limits.bytes` in line 9"));
+    let alone = Policy { runs_at_once: Rule::default_of(1), ..policy.clone() };
+    assert!(refusal(&alone, datagrams(1, 81)).contains("`limits.bytes` in line 9"));
     assert!(refusal(&policy, disk(600_000, None)).contains("`scratch.bytes` in line 14"));
-    assert!(policy.admit(datagrams(1, 80), false, None).is_ok(), "10 MB are allowed");
+    assert!(policy.admit(datagrams(1, 80), &elsewhere(), None).is_ok(), "10 MB are allowed");
     let stranger = policy.check_controller("mallory").unwrap_err().to_string();
     assert!(stranger.contains("`controllers` in line 3") && policy.check_controller("carol").is_ok(), "{stranger}");
 }
@@ -85,25 +104,135 @@ fn nobody_outside_is_connected_to() {
     for peer in ["8.8.8.8:53", "224.0.0.1:5", "255.255.255.255:5", "0.0.0.0:5", "[ff02::1]:5", "[::ffff:8.8.8.8]:5"] {
         assert!(refusal(&usual, sends(peer, work)).contains("`peers`"), "{peer}");
     }
-    for peer in ["10.1.2.3:5", "127.0.0.1:5", "[fd00::1]:5"] {
-        assert!(usual.admit(sends(peer, work), false, None).is_ok(), "{peer}");
+    for peer in ["10.1.2.3:5", "[::ffff:10.1.2.3]:5", "[fd00::1]:5"] {
+        assert!(usual.admit(sends(peer, work), &elsewhere(), None).is_ok(), "{peer}");
     }
     assert!(policy().peers.value[0].holds("192.0.2.9".parse().unwrap()));
 }
 
 #[test]
+fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_it() {
+    let work = Work::Bytes(Bytes::new(1));
+    let admits = |policy: &Policy, caller: &Caller, peer: &str| {
+        let order = order(Activity::TcpSend(TcpSend {
+            meeting: Meeting::Connect(peer.parse().unwrap()),
+            token: [0; 16],
+            message: Bytes::new(1000),
+            work,
+            window: None,
+        }));
+        let admitted = policy.admit(order, caller, None);
+        // Whom it may call may call it.
+        let listens =
+            TcpReceive { meeting: Meeting::Listen(HERE), token: [0; 16], message: Bytes::new(1), window: None };
+        let listener = policy.admit(self::order(Activity::TcpReceive(listens)), caller, None).unwrap();
+        let address = peer.parse::<SocketAddr>().unwrap().ip();
+        assert_eq!(listener.bounds.callers.hold(address), admitted.is_ok(), "{peer}");
+        admitted.is_ok()
+    };
+    let usual = Policy::default();
+    assert!(admits(&usual, &elsewhere(), "203.0.113.9:5") && !admits(&usual, &elsewhere(), "203.0.113.8:5"));
+    let over = |who: Who, remote: &str| {
+        let remote = remote.parse().unwrap();
+        Caller { who, connection: Some(Connection { local: remote, remote }) }
+    };
+    for loopback in ["127.0.0.1:5", "[::1]:5", "[::ffff:127.0.0.1]:5"] {
+        assert!(!admits(&usual, &elsewhere(), loopback), "{loopback}");
+        assert!(admits(&usual, &here(), loopback), "{loopback}");
+        assert!(admits(&usual, &over(Who::Starter, "203.0.113.9"), loopback), "who has an account here: {loopback}");
+        assert!(admits(&usual, &over(Who::Named("carol".to_owned()), "127.0.0.1"), loopback), "{loopback}");
+    }
+    let activities = Rule::default_of(vec!["tcp-send".to_owned(), "tcp-receive".to_owned()]);
+    let written = Policy { activities, rate: Rule::default_of(None), bytes: Rule::default_of(None), ..policy() };
+    assert!(!admits(&written, &elsewhere(), "203.0.113.9:5") && !admits(&written, &here(), "127.0.0.1:5"));
+    assert!(admits(&written, &elsewhere(), "192.0.2.77:5"));
+}
+
+#[test]
+fn what_is_in_hand_is_bounded_by_session_and_by_host() {
+    let policy = policy();
+    let sum =
+        |session: Demand, all: Demand| policy.check_sums("udp-send", session, all).map_err(|error| error.to_string());
+    let rate = |bits| Demand { rate: bits, ..Demand::default() };
+    // Two runs at once share a megabit per second.
+    assert!(sum(rate(500_000), rate(1_000_000)).is_ok());
+    let said = sum(rate(600_000), rate(600_000)).unwrap_err();
+    assert!(said.contains("its session would send 600 kb/s in all, and 500 kb/s is the most"), "{said}");
+    assert!(said.contains("`limits.rate` in line 8"), "{said}");
+    assert!(sum(rate(1), rate(1_000_001)).unwrap_err().contains("this host would send"));
+    let scratch = |bytes| Demand { scratch: bytes, ..Demand::default() };
+    assert!(sum(scratch(1 << 19), scratch(1 << 20)).is_ok());
+    assert!(sum(scratch(1 << 19), scratch((1 << 20) + 1)).unwrap_err().contains("`scratch.bytes` in line 14"));
+    let volume = |bytes| Demand { volume: bytes, ..Demand::default() };
+    assert!(sum(volume(5_000_001), volume(5_000_001)).unwrap_err().contains("`limits.bytes` in line 9"));
+    let workers = |count| Demand { workers: count, ..Demand::default() };
+    assert!(sum(workers(32), workers(64)).is_ok());
+    assert!(sum(workers(33), workers(33)).unwrap_err().contains("the default of `limits.workers`"));
+    assert!(Policy::default().check_sums("null", workers(64), workers(64)).is_ok());
+    assert!(Policy::default().check_sums("null", workers(65), workers(65)).is_err());
+    let most = u128::from(u64::MAX) * 3;
+    assert!(sum(Demand { workers: most, rate: most, volume: most, scratch: most }, rate(most)).is_err());
+}
+
+#[test]
+fn only_what_may_be_is_impaired() {
+    let wanted = |ms: u64, loss: f64| Impairment { delay: Span::from_milliseconds(ms), loss };
+    let control = ["eth0".to_owned(), "bond0".to_owned()];
+    let refused = |policy: &Policy, interface: &str, wanted| {
+        policy.check_impair(interface, wanted, &control).map_err(|error| error.to_string()).unwrap_err()
+    };
+    let usual = Policy::default();
+    for paper in [Impairment::DL, Impairment::DR] {
+        assert!(usual.check_impair("eth1", paper, &control).is_ok());
+    }
+    assert!(refused(&usual, "lo", Impairment::DL).contains("no policy changes"));
+    for carrier in &control {
+        assert!(refused(&usual, carrier, Impairment::DL).contains("carries the control connection"));
+    }
+    assert!(refused(&usual, "eth1", wanted(0, 0.11)).contains("`impair.loss`"));
+    assert!(refused(&usual, "eth1", wanted(0, f64::NAN)).contains("`impair.loss`"));
+    assert!(refused(&usual, "eth1", wanted(101, 0.0)).contains("`impair.delay`"));
+    assert!(refused(&policy(), "eth1", Impairment::DL).contains("activity impair is not one of"));
+    let text = "activities = [\"impair\"]\n[impair]\ninterfaces = [\"eth1\"]\nloss = 1\ndelay = \"2 s\"\n";
+    let written = read::parse("btu.toml", text).unwrap();
+    assert!(written.check_impair("eth1", wanted(2000, 1.0), &control).is_ok());
+    assert!(refused(&written, "eth2", Impairment::DL).contains("not one of eth1"));
+    assert!(refused(&written, "eth0", Impairment::DL).contains("carries the control connection"));
+}
+
+#[test]
+fn a_worker_is_held_to_the_policy_s_memory_and_files() {
+    let text = "[limits]\nmemory = \"1 GiB\"\nopen_files = 99\n";
+    let bounds = read::parse("btu.toml", text).unwrap().admit(disk(1000, None), &elsewhere(), None).unwrap().bounds;
+    assert_eq!((bounds.memory, bounds.open_files), (Some(Bytes::new(1 << 30)), Some(99)));
+    assert_eq!(bounds.file, Some(Bytes::new(2 << 30)));
+}
+
+#[test]
+fn no_group_of_hosts_is_a_peer_however_it_is_written() {
+    let everybody: Vec<Cidr> = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
+    let open = Policy { peers: Rule { value: everybody, line: Some(1) }, ..Policy::default() };
+    for peer in ["[::ffff:224.0.0.251]:5", "[::ffff:0.0.0.0]:5", "[::ffff:255.255.255.255]:5", "224.0.0.1:5", "[::]:5"]
+    {
+        assert!(refusal(&open, sends(peer, Work::Bytes(Bytes::new(1)))).contains("one host"), "{peer}");
+    }
+}
+
+#[test]
 fn the_files_of_others_are_put_where_the_policy_says() {
     let policy = policy();
-    let Activity::Disk(placed) = policy.admit(disk(1000, None), false, None).unwrap().activity else {
+    let Activity::Disk(placed) = policy.admit(disk(1000, None), &elsewhere(), None).unwrap().order.activity else {
         panic!("a disk")
     };
     assert_eq!(placed.directory, Path::new("/var/lib/btu/scratch"));
-    let Activity::Disk(own) = policy.admit(disk(1000, None), true, None).unwrap().activity else { panic!("a disk") };
+    let Activity::Disk(own) = policy.admit(disk(1000, None), &here(), None).unwrap().order.activity else {
+        panic!("a disk")
+    };
     assert_eq!(own.directory, Path::new("/etc"), "on this machine it is the user's own business");
     assert!(refusal(&policy, disk(1000, Some("/etc/shadow"))).contains("not the file that this agent made"));
     let made = Some(Path::new("/proc/7/fd/5"));
-    assert!(policy.admit(disk(1000, Some("/proc/7/fd/5")), false, made).is_ok());
-    assert!(policy.admit(disk(1000, Some("/etc/shadow")), false, made).is_err());
+    assert!(policy.admit(disk(1000, Some("/proc/7/fd/5")), &elsewhere(), made).is_ok());
+    assert!(policy.admit(disk(1000, Some("/etc/shadow")), &elsewhere(), made).is_err());
 }
 
 #[test]
@@ -127,6 +256,10 @@ fn what_is_wrong_in_a_file_is_shown_in_its_line() {
         ("[limits]\nrate = \"fast\"", "2:8", "fast"),
         ("[limits]\nspeed = \"1 Gb/s\"", "2:1", "unknown field `speed`"),
         ("runs_at_once = 0", "1:16", "at least 1"),
+        ("[limits]\nworkers = 0", "2:11", "at least 1"),
+        ("[limits]\nopen_files = 3", "2:14", "at least 16"),
+        ("[impair]\nloss = 1.5", "2:8", "from 0 to 1"),
+        ("[impair]\nloss = nan", "2:8", "from 0 to 1"),
         ("[scratch]\ndirectory = \"tmp\"", "2:13", "begin with /"),
         ("peers = 7", "1:9", "invalid type"),
         ("peers = [", "1:", ""),
@@ -153,7 +286,7 @@ proptest! {
     #[test]
     fn no_peer_outside_the_list_passes(address in any::<[u8; 4]>(), port in any::<u16>()) {
         let peer = SocketAddr::new(address.into(), port);
-        let admitted = policy().admit(Order { deadline: Span::ZERO, ..datagrams_to(peer) }, false, None).is_ok();
+        let admitted = policy().admit(Order { deadline: Span::ZERO, ..datagrams_to(peer) }, &elsewhere(), None).is_ok();
         prop_assert_eq!(admitted, address[..3] == [192, 0, 2]);
     }
 }

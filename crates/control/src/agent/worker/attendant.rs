@@ -9,6 +9,7 @@ use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::super::host::WorkClaim;
 use super::process::{EXIT_LIMIT, Words, epitaph};
 use super::{Heard, STOP_LIMIT, Wish};
 use crate::protocol::MESSAGE_LIMIT_BYTES;
@@ -22,21 +23,31 @@ struct Patience {
     failure: Failure,
 }
 
+/// When a worker has to be done, and how long that was when it was prepared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Due {
+    pub(super) at: Instant,
+    pub(super) deadline: Span,
+}
+
 pub(super) struct Attendant {
     pub(super) child: Child,
     pub(super) words: Words,
     pub(super) wishes: mpsc::Receiver<Wish>,
     pub(super) told: watch::Sender<Heard>,
+    pub(super) claim: WorkClaim,
 }
 
 impl Attendant {
-    pub(super) async fn attend(mut self, due: Instant, deadline: Span) {
-        let patience = Patience { due, failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() } };
+    pub(super) async fn attend(mut self, Due { at, deadline }: Due) {
+        let patience = Patience { due: at, failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() } };
         let result = self.listen(patience).await;
         // Waiting makes its CPU time count; it has nothing left to do but exit.
         if timeout(EXIT_LIMIT, self.child.wait()).await.is_err() {
             self.kill().await;
         }
+        // Who hears of its end may have another one made at once.
+        drop(self.claim);
         self.told.send_modify(|heard| {
             if let Err(failure) = &result {
                 heard.words.push(farewell(failure));

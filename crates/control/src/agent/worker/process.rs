@@ -5,7 +5,6 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use btu_suite::activity::Word;
-use btu_units::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
@@ -23,11 +22,9 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn spawn(executable: &Path, most: Option<Bytes>) -> std::io::Result<Self> {
-        let limit = most.map(|most| format!("--file-bytes={}", most.count()));
+    pub(super) fn spawn(executable: &Path) -> std::io::Result<Self> {
         let mut child = Command::new(executable)
             .args(["internal", "worker"])
-            .args(limit)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

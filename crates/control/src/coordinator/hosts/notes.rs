@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use btu_store::{Level, Moment, RunLock, Store};
-use btu_suite::network::Station;
+use btu_suite::network::HostName;
 use btu_suite::record::HostClock;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(in super::super) struct Notes<'a> {
 }
 
 /// What the hosts were like at one moment.
-type Looks = BTreeMap<Station, (String, Environment)>;
+type Looks = BTreeMap<HostName, (String, Environment)>;
 
 /// Measures a run on reserved hosts.
 pub(in super::super) async fn measured(
@@ -67,7 +67,7 @@ impl Notes<'_> {
         &self,
         stage: &Stage,
         moment: Moment,
-        described: Vec<(Station, String, DescribeReply)>,
+        described: Vec<(HostName, String, DescribeReply)>,
     ) -> Result<Looks, CoordinatorError> {
         let clocks = stage.clocks();
         let mut looks = Looks::new();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use btu_suite::network::{Machines, Station};
+use btu_suite::network::{HostName, Machines};
 use btu_suite::plan::Plan;
 use futures_util::future::try_join_all;
 use tokio::runtime::Runtime;
@@ -63,7 +63,7 @@ async fn gather(machines: &Machines, access: &Access, run: &str) -> Result<Stage
         let mut guest = Guest::call(&call, access).await?;
         guest.reserve(&purpose).await?;
         guest.describe().await?;
-        Ok::<(Station, Guest), CoordinatorError>((host.station, guest))
+        Ok::<(HostName, Guest), CoordinatorError>((host.station.into(), guest))
     });
     let guests = try_join_all(reached).await?;
     Ok(Stage::on_hosts(machines.clone(), guests, purpose, access.patience))

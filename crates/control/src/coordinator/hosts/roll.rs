@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use btu_suite::activity::{Activity, Order};
-use btu_suite::network::Station;
+use btu_suite::network::HostRole;
 use btu_suite::roll::{Answer, Greeted, Roll};
 use btu_units::Span;
 use futures_util::future::join_all;
@@ -107,8 +107,8 @@ async fn play(ready: &[(usize, Guest)], hosts: &mut [Greeted]) -> (Vec<(usize, i
     let players = prepared.into_iter().map(|(player, _)| player).collect();
     let started = together(players, hosts, |mut link| async move { link.start(1).await }).await;
     let players = started.into_iter().map(|(player, ())| player).collect();
-    // The account's station is not looked at: a roll call has no roles.
-    let collect = |mut link: AgentLink| async move { link.collect(Station::Test, 1, vec![0], DEADLINE).await };
+    // The account's host is not looked at: a roll call has no roles.
+    let collect = |mut link: AgentLink| async move { link.collect(HostRole::Test.into(), 1, vec![0], DEADLINE).await };
     let mut starts = Vec::with_capacity(ready.len());
     let mut within = 0;
     for ((number, guest), account) in together(players, hosts, collect).await {

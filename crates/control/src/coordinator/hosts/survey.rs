@@ -5,9 +5,9 @@ use std::time::Duration;
 use btu_suite::activity::{Activity, Order, Request, Respond, Transport};
 use btu_suite::books;
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::network::{Impairment, Station};
+use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan};
-use btu_suite::script::{Amount, FtpSource, Role, Script, Setting, Step, script};
+use btu_suite::script::{Amount, FtpSource, Role, Script, Setting, Step, at_black_boxes, script};
 use btu_units::{BitRate, Bytes, Span};
 use tokio::time::timeout;
 
@@ -51,18 +51,19 @@ pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, Coo
         disk_source: None,
         ftp: FtpSource::Embedded { password: secret::password()? },
     };
-    for station in [Station::Active, Station::Passive] {
-        reach(stage, station, &setting).await?;
+    for role in HostRole::ALL.into_iter().filter(|role| role.is_black_box()) {
+        reach(stage, role, &setting).await?;
     }
     let udp_offered = offered(stage, plan, &setting).await?;
     let wanted = plan.components.iter().any(|component| !component.impairment().is_none());
-    let unimpaired = if wanted { stage.try_impairment(BOTH, plan.seed).await? } else { Vec::new() };
+    let unimpaired =
+        if wanted { stage.try_impairments(&at_black_boxes(plan, BOTH), plan.seed).await? } else { Vec::new() };
     Ok(Survey { unimpaired, udp_offered })
 }
 
 /// Has the test host talk to a black box over the measured network.
-async fn reach(stage: &mut Stage, station: Station, setting: &Setting) -> Result<(), CoordinatorError> {
-    let script = asking(station, setting);
+async fn reach(stage: &mut Stage, role: HostRole, setting: &Setting) -> Result<(), CoordinatorError> {
+    let script = asking(role, setting);
     let played = timeout(REACH_LIMIT, stage.play(&script)).await;
     let message = match played {
         Ok(Ok(scene)) => match books::balance(None, &script, &scene.reports, &scene.wire).faults.into_iter().next() {
@@ -76,10 +77,10 @@ async fn reach(stage: &mut Stage, station: Station, setting: &Setting) -> Result
             format!("nothing came through within {} s", REACH_LIMIT.as_secs())
         }
     };
-    Err(stage.unreachable(station, message))
+    Err(stage.unreachable([HostRole::Test, role], message))
 }
 
-fn asking(station: Station, setting: &Setting) -> Script {
+fn asking(role: HostRole, setting: &Setting) -> Script {
     let (token, message) = (setting.token, INTERACTIVE_MESSAGE);
     let unset = std::net::Ipv4Addr::UNSPECIFIED.into();
     let respond = Activity::Respond(Respond { on: unset, transport: Transport::Tcp, token, message });
@@ -87,10 +88,10 @@ fn asking(station: Station, setting: &Setting) -> Script {
     let request = Activity::Request(Request { to, transport: Transport::Tcp, token, message, duration: REACH_PROBE });
     let order = |activity| Order { seed: setting.seed, deadline: setting.deadline, activity };
     let steps = vec![
-        Step { station, role: Role::Network, peer: None, order: order(respond) },
-        Step { station: Station::Test, role: Role::Network, peer: Some(0), order: order(request) },
+        Step { host: role.into(), role: Role::Network, peer: None, order: order(respond) },
+        Step { host: HostRole::Test.into(), role: Role::Network, peer: Some(0), order: order(request) },
     ];
-    Script { impairment: Impairment::NONE, steps }
+    Script { impairments: Impairments::new(), steps }
 }
 
 /// What datagrams may be offered so that the path can carry them.
@@ -101,7 +102,7 @@ async fn offered(stage: &mut Stage, plan: &Plan, setting: &Setting) -> Result<Bi
     let balance = balance(&row, &script, &scene);
     let network = balance.network.ok_or_else(|| {
         let why = balance.faults.first().cloned().unwrap_or_else(|| "nothing came through".to_owned());
-        stage.unreachable(Station::Active, why)
+        stage.unreachable([HostRole::Test, HostRole::Active], why)
     })?;
     let offered = (network.goodput_bits_per_second * 0.9).min(MOST_OFFERED_BITS_PER_SECOND);
     Ok(BitRate::from_bits_per_second((offered as u64).max(1)))

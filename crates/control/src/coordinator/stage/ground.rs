@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use btu_suite::network::{Impairment, Machine, Machines, Station};
+use btu_suite::network::{HostName, HostRole, Impairment, Impairments, Machine, Machines};
 use btu_suite::record::{HostClock, MachineCpu, WireAccount};
 use btu_testbed::house::StationPlace;
 use btu_testbed::wire::WireClient;
@@ -18,45 +18,50 @@ use crate::environment;
 
 /// The raised testbed.
 pub(super) struct House {
-    pub(super) agents: BTreeMap<Station, AgentLink>,
-    pub(super) places: BTreeMap<Station, StationPlace>,
+    pub(super) agents: Vec<(HostName, AgentLink)>,
+    /// By the names that scripts know them by.
+    places: BTreeMap<HostName, StationPlace>,
     pub(super) wire: WireClient,
-    impairment: Option<Impairment>,
+    impairments: Option<Impairments>,
 }
 
 /// Real hosts.
 pub(super) struct Hosts {
     pub(super) machines: Machines,
-    pub(super) guests: BTreeMap<Station, Guest>,
+    /// In the order of the machines.
+    pub(super) guests: Vec<(HostName, Guest)>,
     pub(super) purpose: Purpose,
     pub(super) patience: Duration,
-    /// What the black boxes do; nothing when nobody knows.
-    impairment: Option<Impairment>,
+    /// What happens to incoming packets; nothing when that is not known.
+    impairments: Option<Impairments>,
 }
 
 impl House {
     pub(super) fn new(
-        agents: BTreeMap<Station, AgentLink>,
-        places: BTreeMap<Station, StationPlace>,
+        agents: Vec<(HostName, AgentLink)>,
+        places: BTreeMap<HostName, StationPlace>,
         wire: WireClient,
     ) -> Self {
-        Self { agents, places, wire, impairment: None }
+        Self { agents, places, wire, impairments: None }
     }
 
-    pub(super) fn impair(&mut self, wanted: Impairment) -> Result<(), CoordinatorError> {
-        if self.impairment != Some(wanted) {
-            let black_boxes: Vec<_> = self.places.keys().filter(|station| station.is_black_box()).collect();
-            let settings: Vec<_> = black_boxes.into_iter().map(|&station| (station, wanted)).collect();
-            self.wire.set(&settings)?;
-            self.impairment = Some(wanted);
+    /// Says nothing to the wire while nothing changes.
+    pub(super) fn impair(&mut self, wanted: &Impairments) -> Result<(), CoordinatorError> {
+        if self.impairments.as_ref() == Some(wanted) {
+            return Ok(());
         }
+        // A host that is not named is left alone from now on.
+        let able = self.places.iter().filter(|(_, place)| place.impaired.is_some());
+        let setting = |host| wanted.get(host).copied().unwrap_or(Impairment::NONE);
+        self.wire.set(&able.map(|(host, place)| (place.station.clone(), setting(host))).collect())?;
+        self.impairments = Some(wanted.clone());
         Ok(())
     }
 
-    /// Packets to a black box's impaired address meet its delay and loss.
-    pub(super) fn address(&self, station: Station, impairment: Impairment) -> Option<IpAddr> {
-        let place = self.places.get(&station)?;
-        Some(if impairment.is_none() { place.plain } else { place.impaired })
+    /// Packets to a host's impaired address meet its delay and loss.
+    pub(super) fn address(&self, host: &HostName, impairments: &Impairments) -> Option<IpAddr> {
+        let place = self.places.get(host)?;
+        place.impaired.filter(|_| impairments.contains_key(host)).or(Some(place.plain))
     }
 }
 
@@ -66,46 +71,57 @@ pub(super) fn machine_cpu() -> Result<MachineCpu, CoordinatorError> {
 }
 
 impl Hosts {
-    pub(super) fn new(machines: Machines, guests: Vec<(Station, Guest)>, purpose: Purpose, patience: Duration) -> Self {
-        let guests = guests.into_iter().collect();
-        Self { machines, guests, purpose, patience, impairment: Some(Impairment::NONE) }
+    pub(super) fn new(
+        machines: Machines,
+        guests: Vec<(HostName, Guest)>,
+        purpose: Purpose,
+        patience: Duration,
+    ) -> Self {
+        Self { machines, guests, purpose, patience, impairments: Some(Impairments::new()) }
     }
 
-    fn machine(&self, station: Station) -> Result<&Machine, CoordinatorError> {
-        self.machines.of(station).ok_or_else(|| super::missing(station))
+    fn machine(&self, host: &HostName) -> Option<&Machine> {
+        self.machines.hosts.iter().find(|machine| *host == machine.station)
     }
 
-    pub(super) fn address(&self, station: Station) -> Option<IpAddr> {
-        self.machines.of(station).map(|machine| machine.measured)
+    fn guest(&mut self, host: &HostName) -> Result<&mut Guest, CoordinatorError> {
+        let found = self.guests.iter_mut().find(|(name, _)| name == host);
+        found.map(|(_, guest)| guest).ok_or_else(|| super::missing(host))
     }
 
-    /// Has both black boxes treat what comes in at their measured addresses; says nothing to them while nothing changes.
-    pub(super) async fn impair(&mut self, wanted: Impairment, seed: u64) -> Result<(), CoordinatorError> {
-        if self.impairment == Some(wanted) {
+    pub(super) fn address(&self, host: &HostName) -> Option<IpAddr> {
+        self.machine(host).map(|machine| machine.measured)
+    }
+
+    /// Has the black boxes treat what comes in at their measured addresses; says nothing to them while nothing changes.
+    pub(super) async fn impair(&mut self, wanted: &Impairments, seed: u64) -> Result<(), CoordinatorError> {
+        if self.impairments.as_ref() == Some(wanted) {
             return Ok(());
         }
         // If it fails halfway, nobody knows.
-        self.impairment = None;
-        for station in Station::ALL.into_iter().filter(|station| station.is_black_box()) {
-            let address = self.machine(station)?.measured;
-            let guest = self.guests.get_mut(&station).ok_or_else(|| super::missing(station))?;
-            guest.link.impair(address, wanted, seed.wrapping_add(station as u64)).await?;
+        self.impairments = None;
+        let black_boxes = self.machines.hosts.iter().filter(|machine| machine.station.is_black_box());
+        let black_boxes: Vec<(HostRole, IpAddr)> = black_boxes.map(|box_| (box_.station, box_.measured)).collect();
+        for (role, address) in black_boxes {
+            let host = HostName::from(role);
+            let impairment = wanted.get(&host).copied().unwrap_or(Impairment::NONE);
+            self.guest(&host)?.link.impair(address, impairment, seed.wrapping_add(role as u64)).await?;
         }
-        self.impairment = Some(wanted);
+        self.impairments = Some(wanted.clone());
         Ok(())
     }
 
-    /// Why the black boxes cannot impair, a sentence for those that cannot for the same reason.
-    pub(super) async fn try_impairment(
+    /// Why hosts cannot impair, a sentence for those that cannot for the same reason.
+    pub(super) async fn try_impairments(
         &mut self,
-        wanted: Impairment,
+        wanted: &Impairments,
         seed: u64,
     ) -> Result<Vec<String>, CoordinatorError> {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-        for station in Station::ALL.into_iter().filter(|station| station.is_black_box()) {
-            let address = self.machine(station)?.measured;
-            let guest = self.guests.get_mut(&station).ok_or_else(|| super::missing(station))?;
-            match guest.link.impair(address, wanted, seed).await {
+        for (host, impairment) in wanted {
+            let address = self.address(host).ok_or_else(|| super::missing(host))?;
+            let guest = self.guest(host)?;
+            match guest.link.impair(address, *impairment, seed).await {
                 Ok(_) => drop(guest.link.impair(address, Impairment::NONE, seed).await?),
                 Err(CoordinatorError::Impair { message, .. }) => {
                     match reasons.iter_mut().find(|(why, _)| *why == message) {
@@ -119,17 +135,17 @@ impl Hosts {
         Ok(reasons.into_iter().map(|(why, names)| format!("{}: {why}", names.join(", "))).collect())
     }
 
-    pub(super) fn clocks(&self) -> BTreeMap<Station, HostClock> {
-        self.guests.iter().filter_map(|(station, guest)| Some((*station, guest.clock()?))).collect()
+    pub(super) fn clocks(&self) -> BTreeMap<HostName, HostClock> {
+        self.guests.iter().filter_map(|(host, guest)| Some((host.clone(), guest.clock()?))).collect()
     }
 
-    fn name(&self, station: Station) -> String {
-        self.machines.of(station).map_or_else(|| station.to_string(), |host| host.name.clone())
+    fn name(&self, host: &HostName) -> String {
+        self.machine(host).map_or_else(|| host.to_string(), |machine| machine.name.clone())
     }
 
-    pub(super) fn unreachable(&self, to: Station, message: String) -> CoordinatorError {
+    pub(super) fn unreachable(&self, [from, to]: [&HostName; 2], message: String) -> CoordinatorError {
         let address = self.address(to).map_or_else(String::new, |address| address.to_string());
-        CoordinatorError::Unreachable { from: self.name(Station::Test), to: self.name(to), address, message }
+        CoordinatorError::Unreachable { from: self.name(from), to: self.name(to), address, message }
     }
 
     /// The time left, for those who ask a host meanwhile.
@@ -142,7 +158,7 @@ impl Hosts {
     pub(super) async fn reserve(&mut self, run: &str) -> Result<(), CoordinatorError> {
         run.clone_into(&mut self.purpose.run);
         let purpose = &self.purpose;
-        let reserving = self.guests.values_mut().map(|guest| async move {
+        let reserving = self.guests.iter_mut().map(|(_, guest)| async move {
             guest.release().await;
             guest.reserve(purpose).await
         });
@@ -151,40 +167,40 @@ impl Hosts {
 
     /// An error where a reservation has ended.
     pub(super) async fn still_ours(&mut self) -> Result<(), CoordinatorError> {
-        try_join_all(self.guests.values_mut().map(|guest| guest.link.renew(self.purpose.left()))).await.map(drop)
+        try_join_all(self.guests.iter_mut().map(|(_, guest)| guest.link.renew(self.purpose.left()))).await.map(drop)
     }
 
     /// Finds the hosts that were lost; who was not, is not told of.
     pub(super) async fn find(&mut self) -> Result<Vec<Return>, CoordinatorError> {
         let (since, patience, purpose) = (Instant::now(), self.patience, &self.purpose);
-        let finding = self.guests.values_mut().map(|guest| guest.find(purpose, since, patience));
+        let finding = self.guests.iter_mut().map(|(_, guest)| guest.find(purpose, since, patience));
         let found = try_join_all(finding).await?;
         // Where a reservation has ended, so has the impairment: everybody is told again.
-        self.impairment = None;
+        self.impairments = None;
         Ok(found.into_iter().flatten().collect())
     }
 
     /// After a loss nobody knows what the black boxes do; those that cannot impair do nothing for sure.
     pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
-        match self.impair(Impairment::NONE, 0).await {
+        match self.impair(&Impairments::new(), 0).await {
             Err(CoordinatorError::Impair { .. }) => {
-                self.impairment = Some(Impairment::NONE);
+                self.impairments = Some(Impairments::new());
                 Ok(())
             }
             other => other,
         }
     }
 
-    /// The test host's processors over a cell, and no wire.
+    /// The processors of the host under test over a cell, and no wire.
     pub(super) fn surroundings(
         &self,
         accounts: &[StationAccount],
     ) -> Result<(MachineCpu, WireAccount), CoordinatorError> {
-        let Some(test) = accounts.iter().find(|account| account.cpu.station == Station::Test) else {
+        let Some(test) = accounts.iter().find(|account| account.cpu.station == HostRole::Test) else {
             return Ok((MachineCpu::default(), WireAccount::default()));
         };
         let machine = test.machine.ok_or_else(|| CoordinatorError::Agent {
-            who: format!("host {}", self.name(Station::Test)),
+            who: format!("host {}", self.name(&test.cpu.station)),
             operation: "accounting for its processors",
             message: "its agent could not read /proc/stat; its log says why".to_owned(),
         })?;
@@ -192,6 +208,6 @@ impl Hosts {
     }
 
     pub(super) async fn release(&mut self) {
-        futures_util::future::join_all(self.guests.values_mut().map(Guest::release)).await;
+        futures_util::future::join_all(self.guests.iter_mut().map(|(_, guest)| guest.release())).await;
     }
 }

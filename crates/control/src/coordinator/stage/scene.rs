@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use btu_suite::network::Station;
+use btu_suite::network::HostName;
 use btu_suite::record::{Failure, HostClock, MachineCpu, PlacedReport, Report, StationCpu, WireAccount};
 use btu_suite::script::{Role, Script};
 
@@ -25,19 +25,19 @@ pub(super) struct Surroundings {
     pub(super) machine: MachineCpu,
     pub(super) wire: WireAccount,
     /// Where hosts' clocks stand; all stations of a local testbed share one.
-    pub(super) clocks: BTreeMap<Station, HostClock>,
+    pub(super) clocks: BTreeMap<HostName, HostClock>,
     pub(super) began: Instant,
 }
 
 impl Scene {
     pub(super) fn of(script: &Script, accounts: Vec<StationAccount>, surroundings: Surroundings) -> Self {
         let Surroundings { machine, wire, clocks, began } = surroundings;
-        let stations = accounts.iter().map(|account| account.cpu).collect();
+        let stations = accounts.iter().map(|account| account.cpu.clone()).collect();
         let mut results: BTreeMap<usize, Result<Report, Failure>> =
             accounts.into_iter().flat_map(|account| account.results).collect();
         let missing = || Err(Failure::Died { status: "its agent has no account of it".to_owned() });
         let placed = script.steps.iter().enumerate().map(|(index, step)| PlacedReport {
-            station: step.station,
+            station: step.host.clone(),
             activity: step.order.activity.kind().to_owned(),
             result: results.remove(&index).unwrap_or_else(missing),
         });
@@ -50,16 +50,16 @@ impl Scene {
 
 /// Between the first and the last start, and between the first start and the last finish, in ns, over the activities
 /// that count, by the controller's clock.
-fn times(script: &Script, reports: &[PlacedReport], clocks: &BTreeMap<Station, HostClock>) -> (u64, u64) {
+fn times(script: &Script, reports: &[PlacedReport], clocks: &BTreeMap<HostName, HostClock>) -> (u64, u64) {
     let counted = script.steps.iter().zip(reports).filter(|(step, _)| step.role != Role::Support);
-    let ours = |station, time: btu_units::Time| {
-        let offset = clocks.get(&station).map_or(0, |clock| clock.offset_ns);
+    let ours = |host: &HostName, time: btu_units::Time| {
+        let offset = clocks.get(host).map_or(0, |clock| clock.offset_ns);
         i128::from(time.nanoseconds()) - i128::from(offset)
     };
     let accounts: Vec<(i128, i128)> = counted
         .filter_map(|(step, placed)| {
             let report = placed.result.as_ref().ok()?;
-            Some((ours(step.station, report.started), ours(step.station, report.finished)))
+            Some((ours(&step.host, report.started), ours(&step.host, report.finished)))
         })
         .collect();
     let first = accounts.iter().map(|(started, _)| *started).min().unwrap_or_default();
@@ -71,6 +71,8 @@ fn times(script: &Script, reports: &[PlacedReport], clocks: &BTreeMap<Station, H
 
 #[cfg(test)]
 mod tests {
+    use btu_suite::network::{HostRole, Network};
+    use btu_suite::plan::{Plan, Profile};
     use btu_suite::record::{CpuTime, Outcome};
     use btu_suite::script::{Amount, FtpSource, Setting, null_script};
     use btu_units::{Span, Time};
@@ -91,9 +93,10 @@ mod tests {
 
     #[test]
     fn starts_are_compared_by_one_clock() {
-        let script = null_script(&setting());
-        let report = |station, started, finished| PlacedReport {
-            station,
+        let plan = Plan::whole(1, Profile::quick(), Network::Veth);
+        let script = null_script(&plan, &setting());
+        let report = |role: HostRole, started, finished| PlacedReport {
+            station: role.into(),
             activity: "null".to_owned(),
             result: Ok(Report {
                 started: Time::from_nanoseconds(started),
@@ -103,15 +106,15 @@ mod tests {
             }),
         };
         let reports = [
-            report(Station::Test, 1_000, 2_000),
-            report(Station::Active, 501_100, 502_500),
-            report(Station::Passive, 300, 900),
+            report(HostRole::Test, 1_000, 2_000),
+            report(HostRole::Active, 501_100, 502_500),
+            report(HostRole::Passive, 300, 900),
         ];
         let clock = |offset_ns| HostClock { offset_ns, round_trip_ns: 10, at_ns: 0, wall_offset_ns: 0 };
         let clocks = BTreeMap::from([
-            (Station::Test, clock(0)),
-            (Station::Active, clock(500_000)),
-            (Station::Passive, clock(-750)),
+            (HostRole::Test.into(), clock(0)),
+            (HostRole::Active.into(), clock(500_000)),
+            (HostRole::Passive.into(), clock(-750)),
         ]);
         assert_eq!(times(&script, &reports, &clocks), (100, 1_500));
         assert_eq!(times(&script, &reports, &BTreeMap::new()).0, 500_800);

@@ -17,7 +17,7 @@ fn healthy() -> Facts {
         environment,
         namespaces: Ok("root".to_owned()),
         netem: Ok(()),
-        capabilities: u64::MAX,
+        capabilities: Capabilities::NET_ADMIN,
         open_files: Some(65_536),
         locked_bytes: Some(u64::MAX),
         scratch_free_bytes: Some(100 << 30),
@@ -50,7 +50,7 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
         ("disk", Health::Limited, |facts| facts.scratch_free_bytes = Some(1 << 30)),
         ("disk", Health::Missing, |facts| facts.scratch_free_bytes = None),
         ("open files", Health::Missing, |facts| facts.open_files = Some(256)),
-        ("capabilities", Health::Limited, |facts| facts.capabilities = 0),
+        ("capabilities", Health::Limited, |facts| facts.capabilities = Capabilities::NONE),
         ("locked memory", Health::Limited, |facts| facts.locked_bytes = Some(65_536)),
         ("io_uring", Health::Limited, |facts| facts.io_uring_disabled = Some(2)),
         ("frequency", Health::Limited, |facts| facts.environment.processor.governors = vec!["powersave".to_owned()]),
@@ -85,6 +85,31 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
         assert_eq!((found.topic.as_str(), found.health), (topic, health));
         assert!(!found.seen.is_empty() && !found.matters.is_empty(), "{found:?}");
     }
+}
+
+/// Nothing is advised that gives every user of the host a right that btu needs.
+#[test]
+fn advice_gives_rights_to_a_group_and_to_nobody_else() {
+    let mut facts = healthy();
+    (facts.latency_request, facts.io_uring_disabled) = (false, Some(2));
+    facts.capabilities = Capabilities::NONE;
+    let state = IdleState { name: "C10".to_owned(), exit_latency_us: Some(890), disabled: false };
+    facts.environment.processor.idle_states = vec![state];
+    for (topic, given) in
+        [("capabilities", "chmod 0750"), ("idle states", "chmod 0660"), ("io_uring", "io_uring_group=")]
+    {
+        let finding = of(&facts, topic);
+        let advice = finding.mend.unwrap();
+        assert!(advice.contains("groupadd -f btu") && advice.contains(given), "{advice}");
+        assert!(finding.matters.contains("group"), "{}", finding.matters);
+        assert!(
+            !advice.contains("cap_net_raw") && !advice.contains("0666") && !advice.contains("disabled=0"),
+            "{advice}"
+        );
+    }
+    // A change of the group or the mode takes a file's capabilities away.
+    let advice = of(&facts, "capabilities").mend.unwrap();
+    assert!(advice.ends_with("&& setcap cap_net_admin+ep $b"), "{advice}");
 }
 
 #[test]

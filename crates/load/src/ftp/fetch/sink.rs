@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use btu_units::Bytes;
+pub use btu_suite::needs::FETCH_ROOM;
 
 use crate::scratch::ScratchFile;
 use crate::{LoadError, content};
 
-/// What a fetch takes of its scratch directory at most. When the file has reached this size, it is synced and begun
-/// anew: so a fetch of any size costs the device every byte, and little is left to clean up when the clock has stopped.
-pub const FETCH_ROOM: Bytes = Bytes::new(128 << 20);
-
+/// When the file has reached this size, it is synced and begun anew: so a fetch of any size costs the device every byte, and
+/// little is left to clean up when the clock has stopped.
 const LARGEST: u64 = FETCH_ROOM.count();
 
 /// Bytes compared at each place that is looked at.

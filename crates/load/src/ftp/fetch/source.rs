@@ -193,5 +193,17 @@ fn set_timeout(ftp: &FtpStream, timeout: Duration) -> Result<(), FtpError> {
 }
 
 fn ftp_error(server: SocketAddr, operation: &str, source: FtpError) -> LoadError {
-    LoadError::Ftp { server, operation: operation.to_owned(), source }
+    LoadError::Ftp { server, operation: operation.to_owned(), reason: reason(source) }
+}
+
+/// What went wrong, without a word of what the server said.
+fn reason(error: FtpError) -> String {
+    match error {
+        FtpError::ConnectionError(error) => error.to_string(),
+        FtpError::UnexpectedResponse(answer) if answer.status == Status::Unknown => {
+            "its answer has no code of FTP (RFC 959)".to_owned()
+        }
+        FtpError::UnexpectedResponse(answer) => format!("it answered {}", answer.status.code()),
+        _ => "its answer is none of FTP (RFC 959)".to_owned(),
+    }
 }

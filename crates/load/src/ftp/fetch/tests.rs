@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use btu_suite::activity::FtpServe;
+use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
 
 use super::super::Serving;
@@ -13,7 +14,7 @@ use super::*;
 
 fn serving() -> Serving {
     let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
-    Serving::prepare(&order).expect("a free port on loopback")
+    Serving::prepare(&order, &Callers::any()).expect("a free port on loopback")
 }
 
 fn order(server: SocketAddr, directory: &Path, file: Option<&str>, work: Work) -> FtpFetch {

@@ -18,7 +18,7 @@ use crate::ftp::{Serving, serve_doorway};
 /// A relay on 127.0.0.2 to a server on 127.0.0.1, for as long as `user` takes; returns what the relay served.
 fn with_relay(user: impl FnOnce(SocketAddr)) -> Report {
     let serve = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
-    let server = Serving::prepare(&serve).expect("a free port on loopback");
+    let server = Serving::prepare(&serve, &Callers::any()).expect("a free port on loopback");
     let target = server.endpoint().expect("it listens");
     with_relay_to(target, user)
 }
@@ -43,7 +43,8 @@ fn with_relay_to(target: SocketAddr, user: impl FnOnce(SocketAddr)) -> Report {
 }
 
 fn relay(doorway: &Path) -> Result<Relaying, LoadError> {
-    Relaying::prepare(&FtpRelay { address: "127.0.0.2".parse().expect("an address"), doorway: doorway.to_owned() })
+    let relay = FtpRelay { address: "127.0.0.2".parse().expect("an address"), doorway: doorway.to_owned() };
+    Relaying::prepare(&relay, &Callers::any())
 }
 
 fn retrieve(ftp: &mut FtpStream, file: &str) -> Vec<u8> {

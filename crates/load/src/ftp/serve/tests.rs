@@ -3,15 +3,17 @@
 use std::io::{Read, Write};
 use std::net::Ipv6Addr;
 use std::process::Command;
+use std::sync::mpsc;
 use std::time::Instant;
 
+use btu_suite::peers::Peers;
 use suppaftp::{FtpStream, Mode};
 
 use super::*;
 
 fn server(address: &str) -> Serving {
     let order = FtpServe { address: address.parse().expect("an address"), password: "secret".to_owned() };
-    Serving::prepare(&order).expect("a free port on loopback")
+    Serving::prepare(&order, &Callers::any()).expect("a free port on loopback")
 }
 
 fn client(server: &Serving) -> FtpStream {
@@ -60,6 +62,74 @@ fn absent_files_and_wrong_passwords_are_refused() {
     }
     ftp.rm("1.bin").expect_err("nothing can be removed");
     ftp.mkdir("d").expect_err("nothing can be made");
+}
+
+/// What a connection hears until it is closed.
+fn heard(connection: &mut std::net::TcpStream) -> String {
+    connection.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
+    let mut heard = Vec::new();
+    // Closed in order or reset, and not left open.
+    if let Err(error) = connection.read_to_end(&mut heard) {
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "it was left open");
+    }
+    String::from_utf8_lossy(&heard).into_owned()
+}
+
+#[test]
+fn who_may_not_call_hears_nothing() {
+    let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
+    let peers = Peers::within(vec!["127.0.0.5".parse().expect("a network")]);
+    let server = Serving::prepare(&order, &Callers::only(peers, |_| ())).expect("a free port on loopback");
+    let mut stranger = std::net::TcpStream::connect(server.address).expect("the kernel takes it");
+    assert_eq!(heard(&mut stranger), "");
+    assert_eq!(server.shelf.served(), 0);
+}
+
+#[test]
+fn guesses_and_sessions_are_counted() {
+    let server = server("127.0.0.1");
+    let mut guesser = std::net::TcpStream::connect(server.address).expect("connected");
+    let guess = b"USER btu\r\nPASS guess\r\n";
+    // The last are not taken any more.
+    (0..20).for_each(|_| drop(guesser.write_all(guess)));
+    let said = heard(&mut guesser);
+    assert!(said.matches("530 ").count() <= 3, "{said}");
+
+    let mut idle: Vec<_> = (0..SESSIONS).map(|_| client(&server)).collect();
+    let mut surplus = std::net::TcpStream::connect(server.address).expect("the kernel takes it");
+    assert_eq!(heard(&mut surplus), "");
+    drop(idle.pop());
+    let began = Instant::now();
+    while FtpStream::connect(server.address).and_then(|mut ftp| ftp.login("btu", "secret")).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(5), "a place does not come back");
+    }
+}
+
+/// How long nothing has to come until nothing counts as heard: an answer on loopback takes less than a millisecond.
+const SILENCE: Duration = Duration::from_secs(1);
+
+#[test]
+fn nobody_else_gets_a_file() {
+    let server = server("127.0.0.1");
+    let (kept, strangers) = mpsc::channel();
+    let mut ftp = client(&server).passive_stream_builder(move |address| {
+        // As a stranger would, before the client does.
+        let stranger = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+        stranger.bind(&SocketAddr::from(([127, 0, 0, 2], 0)).into()).expect("bound");
+        stranger.connect(&address.into()).expect("taken");
+        let stranger = std::net::TcpStream::from(stranger);
+        stranger.set_read_timeout(Some(SILENCE)).expect("set");
+        kept.send(stranger).expect("wanted");
+        let own = std::net::TcpStream::connect(address).map_err(suppaftp::FtpError::ConnectionError)?;
+        // Nobody accepts it, so that nothing ever comes or ends.
+        own.set_read_timeout(Some(SILENCE)).map_err(suppaftp::FtpError::ConnectionError)?;
+        Ok(own)
+    });
+    ftp.get_ref().set_read_timeout(Some(SILENCE)).expect("set");
+    let got = ftp.retr_as_stream("5000.bin").map(|mut stream| stream.read_to_end(&mut Vec::new()).unwrap_or(0));
+    assert!(!matches!(got, Ok(1..)), "it went to whom it was meant for, so that this test is none");
+    assert_eq!(heard(&mut strangers.recv().expect("one came")), "");
+    assert_eq!(server.shelf.served(), 0);
 }
 
 #[test]

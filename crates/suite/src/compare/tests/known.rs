@@ -25,7 +25,7 @@ fn several_runs_are_compared_by_their_means() {
         group(name, runs.collect())
     };
     let overall = one(&side("a", 1), &side("b", 5), &[]).overall.unwrap();
-    assert_eq!((overall.basis, overall.over, overall.rows), (Basis::Runs, Over::Rating, 2));
+    assert_eq!((overall.basis, overall.over, overall.rows), (Basis::Runs, Over::Part, 2));
     assert!(close(overall.ratio.value, 4f64.exp()));
     assert!(close(overall.degrees_of_freedom.unwrap(), 4.0));
     let half = student_quantile(Level::P95, 4.0).unwrap() * (2.0f64 / 3.0).sqrt();
@@ -134,7 +134,7 @@ fn the_rating_goes_before_idle_rows_and_they_before_others() {
         let overall = one(&side("a"), &side("b"), &[]).overall.unwrap();
         (overall.over, overall.rows, overall.base_bits_per_second.is_some())
     };
-    assert_eq!(over(&[rows(1)[0], idle, host]), (Over::Rating, 1, true));
+    assert_eq!(over(&[rows(1)[0], idle, host]), (Over::Part, 1, true));
     assert_eq!(over(&[idle, host]), (Over::Idle, 1, true));
     assert_eq!(over(&[host]), (Over::Further, 1, false));
 }

@@ -42,6 +42,19 @@ fn rows_that_were_not_measured() {
     assert_eq!((found.rows, found.of), (1, 123));
 }
 
+/// One of many is not `1 of 120 are`.
+#[test]
+fn one_row_is_spoken_of_as_one() {
+    let mut context = context();
+    context.plan.components = vec![Component::Send];
+    context.plan.messages = vec![Bytes::new(4096)];
+    context.plan.loads = vec![Load::Idle];
+    let records = run(&context, 1, |_, _| 1.0, 1.0);
+    let seen = |records: &[CellRecord]| judge(records, &context).warnings[0].seen.clone();
+    assert_eq!(seen(&records), "1 of 1 rate is not known to ±10 %: nothing was repeated");
+    assert_eq!(seen(&[]), "1 of 1 planned row was not measured");
+}
+
 #[test]
 fn steal() {
     let causes = after(|records, _| records.iter_mut().for_each(|record| record.machine.steal_ns = 100));

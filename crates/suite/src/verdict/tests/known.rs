@@ -138,13 +138,16 @@ fn the_speeds_alone_give_the_rating_of_the_whole_cells() {
         record.faults.push("hung".to_owned());
     }
     records.retain(|record| !matches!(record.row, Row::Network { component: Component::Send, load: Load::Disk, .. }));
-    let rating = judge(&records, &context).rating.unwrap();
+    let verdict = judge(&records, &context);
+    let rating = verdict.rating.clone().unwrap();
     assert!(!rating.missing.is_empty() && rating.interval_form.is_some());
+    assert_eq!((verdict.title, &verdict.obstacles[..]), (Title::Part, &[Obstacle::Incomplete][..]));
     let mut readings: Vec<Reading> = records.iter().filter_map(Reading::of).collect();
-    assert_eq!(rating_of(&readings, &context), Some(rating.clone()));
+    let whole = (verdict.rating, verdict.obstacles);
+    assert_eq!(rating_of(&readings, &context), whole);
     readings.reverse();
-    assert_eq!(rating_of(&readings, &context), Some(rating));
-    assert_eq!(rating_of(&[], &context), None);
+    assert_eq!(rating_of(&readings, &context), whole);
+    assert_eq!(rating_of(&[], &context), (None, vec![Obstacle::NoRating]));
 }
 
 #[test]
@@ -188,7 +191,7 @@ fn requested(block: u32, round_trip_us: u64) -> CellRecord {
         goodput_bits_per_second: 0.0,
         loss: 0.01,
     };
-    let reports = vec![report(Station::Test, "request", 0.01, outcome)];
+    let reports = vec![report(HostRole::Test, "request", 0.01, outcome)];
     CellRecord { network: Some(network), reports, ..cell(row, block) }
 }
 
@@ -213,7 +216,8 @@ fn streamed(block: u32, arrived: u64) -> CellRecord {
     let mut lateness = Histogram::new();
     lateness.record(5_000_000);
     let offered = BitRate::from_megabits_per_second(500);
-    let sent = DatagramsSent { datagrams: 1000, bytes: Bytes::new(1_024_000), refused: 2, offered, lateness };
+    let span = Span::from_milliseconds(100);
+    let sent = DatagramsSent { datagrams: 1000, bytes: Bytes::new(1_024_000), refused: 2, offered, span, lateness };
     let received = DatagramsReceived {
         datagrams: arrived,
         bytes: Bytes::new(1024 * arrived),
@@ -228,8 +232,8 @@ fn streamed(block: u32, arrived: u64) -> CellRecord {
     let network =
         NetworkResult { bytes: received.bytes, duration: received.span, goodput_bits_per_second: 4e6, loss: 0.1 };
     let reports = vec![
-        report(Station::Active, "udp-send", 0.1, Outcome::DatagramsSent(sent)),
-        report(Station::Test, "udp-receive", 0.1, Outcome::DatagramsReceived(received)),
+        report(HostRole::Active, "udp-send", 0.1, Outcome::DatagramsSent(sent)),
+        report(HostRole::Test, "udp-receive", 0.1, Outcome::DatagramsReceived(received)),
     ];
     CellRecord { network: Some(network), reports, ..cell(row, block) }
 }
@@ -241,6 +245,7 @@ fn losses_of_the_stream_are_counted_at_the_receiver() {
     let lost = row.lost.unwrap();
     assert_eq!((lost.events, lost.trials), (120, 2000));
     assert!(lost.interval.contains(0.06) && !lost.interval.contains(0.08));
+    assert!(close(row.sent_bits_per_second.unwrap().value, 81.92e6));
     assert_eq!((row.duplicates, row.reordered, row.buffer_drops, row.refused), (2, 6, 120, 4));
     let kinds: Vec<_> = verdict.warnings.iter().map(|warning| &warning.cause).collect();
     assert!(matches!(kinds[..], [Cause::NotMeasured(_), Cause::BufferDrops(_), Cause::LatePacing(_)]), "{kinds:?}");

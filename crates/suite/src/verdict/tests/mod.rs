@@ -9,7 +9,7 @@ use btu_units::{Bytes, Span, Time};
 
 use super::Context;
 use crate::cell::{Component, Load, Row};
-use crate::network::{Network, Station};
+use crate::network::{HostRole, Network};
 use crate::plan::{Plan, Profile};
 use crate::record::{
     CellRecord, CpuTime, Host, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report, Sent,
@@ -22,7 +22,7 @@ const VOLUME: Bytes = Bytes::new(1_000_000);
 /// The whole suite without the further rows, on four processors.
 fn context() -> Context {
     let plan = Plan { components: Component::RATED.to_vec(), ..Plan::whole(7, Profile::quick(), Network::Veth) };
-    Context { plan, cpus: 4, load_before: Some(0.1), clocks: Vec::new() }
+    Context { load_before: Some(0.1), ..Context::complete(plan, 4) }
 }
 
 /// A valid cell in which nothing was measured.
@@ -58,7 +58,7 @@ fn network_cell(row: Row, block: u32, volume: Bytes, seconds: f64, host_seconds:
         overlap: (seconds / host).min(1.0),
     });
     let mut reports = vec![sent(volume, seconds), received(volume, seconds)];
-    reports.extend(host_seconds.map(|host| report(Station::Test, "cpu", host, Outcome::Host(rounds(100)))));
+    reports.extend(host_seconds.map(|host| report(HostRole::Test, "cpu", host, Outcome::Host(rounds(100)))));
     CellRecord { network: Some(network), host, reports, ..cell(row, block) }
 }
 
@@ -72,16 +72,16 @@ fn rounds(work: u64) -> Host {
     Host { work, method: String::new() }
 }
 
-fn report(station: Station, activity: &str, seconds: f64, outcome: Outcome) -> PlacedReport {
+fn report(role: HostRole, activity: &str, seconds: f64, outcome: Outcome) -> PlacedReport {
     let finished = Time::ZERO + Span::from_seconds_f64(seconds);
     let cpu = CpuTime { user: Span::from_milliseconds(1), system: Span::from_milliseconds(3) };
     let report = Report { started: Time::ZERO, finished, cpu, outcome };
-    PlacedReport { station, activity: activity.to_owned(), result: Ok(report) }
+    PlacedReport { station: role.into(), activity: activity.to_owned(), result: Ok(report) }
 }
 
 fn sent(bytes: Bytes, seconds: f64) -> PlacedReport {
     let tcp = TcpInfo { bytes_sent: bytes.count(), busy_us: 1000, ..TcpInfo::default() };
-    report(Station::Test, "tcp-send", seconds, Outcome::Sent(Sent { bytes, messages: 1, tcp }))
+    report(HostRole::Test, "tcp-send", seconds, Outcome::Sent(Sent { bytes, messages: 1, tcp }))
 }
 
 fn received(bytes: Bytes, seconds: f64) -> PlacedReport {
@@ -95,7 +95,7 @@ fn received(bytes: Bytes, seconds: f64) -> PlacedReport {
         progress: Vec::new(),
         tcp: TcpInfo::default(),
     });
-    report(Station::Active, "tcp-receive", seconds, outcome)
+    report(HostRole::Active, "tcp-receive", seconds, outcome)
 }
 
 /// Every row of `context` in each of `blocks`: network activities take `seconds(row, block)` for [`VOLUME`], host

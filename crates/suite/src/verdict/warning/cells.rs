@@ -77,7 +77,8 @@ impl NotMeasured {
 
 impl Doubt for NotMeasured {
     fn seen(&self) -> String {
-        format!("{} of {} were not measured", self.rows, count(self.of, "planned row"))
+        let verb = if self.rows == 1 { "was" } else { "were" };
+        format!("{} of {} {verb} not measured", self.rows, count(self.of, "planned row"))
     }
 
     fn advice(&self, _: &Plan) -> String {

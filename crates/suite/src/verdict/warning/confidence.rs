@@ -50,12 +50,9 @@ impl LowConfidence {
 
 impl Doubt for LowConfidence {
     fn seen(&self) -> String {
-        let rows = format!(
-            "{} of {} are not known to ±{}",
-            self.rows,
-            count(self.of, "rate"),
-            percent(self.wanted_half_width)
-        );
+        let verb = if self.rows == 1 { "is" } else { "are" };
+        let (of, wanted) = (count(self.of, "rate"), percent(self.wanted_half_width));
+        let rows = format!("{} of {of} {verb} not known to ±{wanted}", self.rows);
         match self.worst {
             Some(worst) => format!("{rows}; the widest: {}, ±{}", worst.row, percent(worst.relative_half_width)),
             None => format!("{rows}: nothing was repeated"),

@@ -49,6 +49,8 @@ fn is_orderly(network: &Network) -> bool {
     match network {
         // What real networks do is never on purpose.
         Network::Veth | Network::Machines(_) => true,
+        // Its losses are the file's business.
+        Network::Drawing(_) => false,
         Network::Path(path) => path.loss <= 0.0 && path.reorder <= 0.0,
     }
 }
@@ -98,7 +100,7 @@ impl Doubt for Retransmits {
             Network::Machines(_) => {
                 "the counters of the hosts' interfaces and of the switches between them: something drops or reorders"
             }
-            Network::Path(_) => {
+            Network::Path(_) | Network::Drawing(_) => {
                 "a smaller `--window`; without one TCP fills the queue before the line until it overflows"
             }
         }

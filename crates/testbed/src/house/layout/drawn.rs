@@ -9,15 +9,7 @@
 use btu_medium::Address;
 use btu_network::{Drawing, Medium};
 
-use super::{Cable, End, Layout, Mac, PREFIX, Place, wire_end};
-
-/// Up to so many stations know each other's Ethernet addresses from the start, so that no frame has to ask for them.
-/// Each knows all others, and the kernel keeps one table for all namespaces; beyond this, stations ask as hosts do
-/// (RFC 826), when they have something to say.
-const MOST_ACQUAINTED: usize = 64;
-
-/// The longest name that an interface may have (`IFNAMSIZ` less its closing zero).
-const LONGEST_INTERFACE_NAME: usize = 15;
+use super::{Cable, End, Layout, Mac, PREFIX, Place, named, wire_end};
 
 /// What an Ethernet interface of Linux starts with, in bytes.
 const USUAL_MTU: u64 = 1500;
@@ -26,29 +18,12 @@ const USUAL_MTU: u64 = 1500;
 pub(super) fn layout(drawing: &Drawing) -> Layout {
     let mtu = smallest_mtu(drawing);
     let cable = |number: usize| Cable(station_end(drawing, number, mtu), port_end(drawing, number, mtu));
-    Layout {
-        lan: false,
-        cables: (0..drawing.stations.len()).map(cable).collect(),
-        stations: drawing.stations.iter().map(|station| station.name.clone()).collect(),
-        acquainted: drawing.stations.len() <= MOST_ACQUAINTED,
-    }
-}
-
-/// The first two stations with a veth pair between them, offloads on.
-pub(super) fn bare(drawing: &Drawing) -> Layout {
-    let end = |number| End { offloads: true, ..station_end(drawing, number, None) };
-    Layout {
-        lan: false,
-        cables: vec![Cable(end(0), end(1))],
-        stations: drawing.stations.iter().map(|station| station.name.clone()).collect(),
-        acquainted: true,
-    }
+    Layout { cables: (0..drawing.stations.len()).map(cable).collect(), ..Layout::of_stations(drawing) }
 }
 
 /// The wire's interface towards a station: `p-` and its name, or its number (from 1) where that would be too long.
 pub(in super::super) fn port_of(drawing: &Drawing, number: usize) -> String {
-    let name = format!("p-{}", drawing.stations[number].name);
-    if name.len() <= LONGEST_INTERFACE_NAME { name } else { format!("p{}", number + 1) }
+    named(drawing, "p", number)
 }
 
 /// Longest packet that every medium takes, in bytes, where that is less than usual. Every station gets it: a station
@@ -67,7 +42,7 @@ pub(in super::super) fn smallest_mtu(drawing: &Drawing) -> Option<u32> {
 }
 
 /// Offloads off, on both ends: a frame is a frame.
-fn station_end(drawing: &Drawing, number: usize, mtu: Option<u32>) -> End {
+pub(super) fn station_end(drawing: &Drawing, number: usize, mtu: Option<u32>) -> End {
     End {
         place: Place::Station(number),
         name: "eth0".to_owned(),
@@ -93,6 +68,7 @@ mod tests {
     use btu_units::Bytes;
 
     use super::super::super::samples;
+    use super::super::{LONGEST_INTERFACE_NAME, MOST_ACQUAINTED};
     use super::*;
 
     #[test]
@@ -106,14 +82,6 @@ mod tests {
         assert!(layout.ends().all(|end| end.name.len() <= LONGEST_INTERFACE_NAME && !end.offloads));
         let names: HashSet<&str> = layout.ends_in(Place::Wire).map(|end| end.name.as_str()).collect();
         assert_eq!(names.len(), 300);
-    }
-
-    #[test]
-    fn a_bare_pair_has_one_cable_and_nothing_at_the_wire() {
-        let layout = bare(&samples::star(2));
-        assert_eq!((layout.cables.len(), layout.ends_in(Place::Wire).count()), (1, 0));
-        assert!(layout.ends().all(|end| end.offloads && end.mtu.is_none() && end.name == "eth0"));
-        assert_eq!(layout.neighbours_of(Place::Station(1)).count(), 1);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use btu_suite::activity::{Activity, Meeting, Order, Performance, PipeEnd, PipeMeeting, Word};
+use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan, Place, Point, Precision, SocketOptions};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
@@ -32,7 +33,7 @@ fn order(end: End, meeting: PipeMeeting, plan: &PipePlan) -> Order {
 }
 
 fn prepare(end: End, meeting: PipeMeeting, plan: &PipePlan) -> Result<Box<dyn Performance>, String> {
-    let prepared = crate::prepare(&order(end, meeting, plan));
+    let prepared = crate::prepare(&order(end, meeting, plan), &Callers::any());
     prepared.map(|doing| doing.expect("is traffic")).map_err(|error| error.to_string())
 }
 

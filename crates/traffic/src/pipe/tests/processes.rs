@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 use btu_suite::activity::{Meeting, Order, PipeMeeting, Word};
+use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record::Outcome;
 use tempfile::TempDir;
@@ -19,7 +20,7 @@ fn an_end_of_another_test() {
     let Ok(text) = std::env::var(ORDER) else { return };
     let order: Order = serde_json::from_str(&text).expect("an order");
     let say = |word: &Word| eprintln!("word {}", serde_json::to_string(word).expect("JSON"));
-    let performed = crate::prepare(&order).map_err(Into::into).and_then(|end| {
+    let performed = crate::prepare(&order, &Callers::any()).map_err(Into::into).and_then(|end| {
         let end = end.expect("is traffic");
         say(&Word::Ready { endpoint: end.endpoint() });
         end.perform_telling(&NEVER, &mut |word| {

@@ -3,12 +3,15 @@
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 use btu_suite::activity::{Activity, Meeting, Order, PipeEnd, PipeMeeting};
+use btu_suite::peers::{Callers, Peers};
 use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan};
 use btu_units::Span;
 
-use super::{HERE, NEVER, pair, plan, prepare};
+use super::{HERE, NEVER, order, pair, plan, prepare};
+use crate::error::TrafficError;
 
 #[test]
 fn what_a_transport_does_not_know_is_refused_by_name() {
@@ -46,6 +49,61 @@ fn strangers_are_sent_away(kind: Kind) {
     far.join().expect("no panic").expect("in order");
 }
 
+/// Every transport of a network asks who calls before it says anything.
+#[test]
+fn who_may_not_call_is_not_answered() {
+    for kind in [Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Udp, Kind::Quic] {
+        let plan = plan(kind, Pattern::PingPong, "1");
+        let here = PipeMeeting::Network(Meeting::Listen(HERE));
+        let hasty = Order { deadline: Span::from_milliseconds(400), ..order(End::Far, here, &plan) };
+        let peers = Peers::within(vec!["192.0.2.0/24".parse().expect("a network")]);
+        let far = crate::prepare(&hasty, &Callers::only(peers, |_| ())).expect("listens").expect("is traffic");
+        let to = far.endpoint().expect("it listens");
+        let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
+        let meeting = PipeMeeting::Network(Meeting::Connect(to));
+        let caller = Order { deadline: Span::from_milliseconds(300), ..order(End::Near, meeting, &plan) };
+        let near = crate::prepare(&caller, &Callers::any()).and_then(|near| {
+            let near = near.expect("is traffic").perform(&NEVER);
+            near.map_err(|_| TrafficError::Order { activity: "pipe", what: "sent away".to_owned() })
+        });
+        assert!(near.is_err(), "{kind}: a stranger was let in");
+        assert!(far.join().expect("no panic").is_err(), "{kind}");
+    }
+}
+
+/// A caller that has not proved its address gets fewer octets than it sent, and nothing else before it has.
+#[test]
+fn quic_asks_who_has_not_proved_its_address_to_try_again() {
+    let plan = plan(Kind::Quic, Pattern::PingPong, "1");
+    let here = PipeMeeting::Network(Meeting::Listen(HERE));
+    let hasty = Order { deadline: Span::from_milliseconds(600), ..order(End::Far, here, &plan) };
+    let far = crate::prepare(&hasty, &Callers::any()).expect("listens").expect("is traffic");
+    let to = far.endpoint().expect("it listens");
+    let far = thread::spawn(move || far.perform(&NEVER).is_err());
+    // The first packet of a real caller, from an address that is not its own.
+    let tap = UdpSocket::bind((HERE, 0)).expect("a socket");
+    tap.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
+    let calls = PipeMeeting::Network(Meeting::Connect(tap.local_addr().expect("bound")));
+    let caller = Order { deadline: Span::from_milliseconds(300), ..order(End::Near, calls, &plan) };
+    let near = thread::spawn(move || {
+        drop(crate::prepare(&caller, &Callers::any()).expect("set up").map(|near| near.perform(&NEVER)));
+    });
+    let mut initial = [0; 2000];
+    let length = tap.recv(&mut initial).expect("an Initial packet");
+    assert!(length >= 1200, "RFC 9000, section 14.1: {length}");
+    let forged = UdpSocket::bind(("127.0.0.7", 0)).expect("a socket");
+    forged.send_to(&initial[..length], to).expect("sent");
+    assert!(far.join().expect("no panic"), "nobody came in");
+    near.join().expect("no panic");
+    forged.set_nonblocking(true).expect("set");
+    let mut room = [0; 2000];
+    let heard: Vec<_> = std::iter::from_fn(|| forged.recv(&mut room).ok().map(|length| (length, room[0]))).collect();
+    let octets: usize = heard.iter().map(|(length, _)| length).sum();
+    assert!(octets <= length, "{heard:?}");
+    // A long header of type Retry (RFC 9000, section 17.2.5).
+    assert!(heard.iter().all(|(_, first)| first & 0xf0 == 0xf0) && heard.len() == 1, "{heard:?}");
+}
+
 #[test]
 fn what_is_no_protocol_ends_the_far_end() {
     // Who knows the token may still speak nonsense; TLS hears it before the token's other half.
@@ -79,7 +137,7 @@ fn quic_takes_no_stranger_and_no_wrong_token() {
         turns: false,
     };
     let order = Order { seed: 9, deadline: Span::from_seconds(20), activity: Activity::Pipe(Box::new(part)) };
-    let wrong = crate::prepare(&order).expect("is set up").expect("is traffic").perform(&NEVER);
+    let wrong = crate::prepare(&order, &Callers::any()).expect("is set up").expect("is traffic").perform(&NEVER);
     assert!(wrong.is_err());
     let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), &plan).expect("is set up");
     near.perform(&NEVER).expect("measured");

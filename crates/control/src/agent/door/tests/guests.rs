@@ -138,6 +138,29 @@ async fn a_revoked_guest_has_to_go_and_the_others_stay() {
     assert!(drill.house.authority.revoke(&nobody).is_err());
 }
 
+/// An answer that was ready when the certificate was revoked is not sent any more.
+#[tokio::test]
+async fn a_revoked_guest_is_written_nothing() {
+    use futures_util::StreamExt;
+
+    let mut house = House::new();
+    let agent = house.identity("alpha", Role::Agent);
+    let config = client_config(&house.identity("lost", Role::Controller), None).unwrap();
+    let accept = server_config(&agent, None).unwrap();
+    let mut door = Door::open("127.0.0.1:0".parse().unwrap(), accept, LIMITS, Box::new(|_| ())).unwrap();
+    let stream = TcpStream::connect(door.address()).await.unwrap();
+    let mut lost = TlsConnector::from(config).connect(server_name("alpha").unwrap(), stream).await.unwrap();
+    let mut guest = door.next().await.unwrap().unwrap();
+    guest.write_all(b"before").await.unwrap();
+    assert_eq!(door.keeper().dismiss(&house.revoke("lost")).len(), 1);
+    for _ in 0..2 {
+        let error = guest.write_all(b"after").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
+    }
+    drop(guest);
+    assert_eq!(until_closed(&mut lost).await, b"before");
+}
+
 /// A handshake keeps the configuration that it began with. Without a reload all handshakes are such ones.
 #[tokio::test]
 async fn who_is_revoked_during_the_handshake_is_not_let_in() {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use btu_suite::network::{Machine, Machines, Station};
+use btu_suite::network::{HostRole, Machine, Machines};
 
 use super::*;
 use crate::agent::drill::Drill;
@@ -28,7 +28,7 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
     let mut house = House::new();
     let access = house.access();
     let (mut agents, mut hosts, mut guests) = (Vec::new(), Vec::new(), Vec::new());
-    for (station, name) in Station::ALL.into_iter().zip(["alpha", "beta", "gamma"]) {
+    for (station, name) in HostRole::ALL.into_iter().zip(["alpha", "beta", "gamma"]) {
         let agent = Drill::begin(&house.identity(name, Role::Agent));
         let call = call_to(name, &agent);
         let guest = reserved(&call, &access).await;
@@ -38,7 +38,7 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
         }
         agents.push(agent);
         hosts.push(Machine { station, name: call.name, reached: call.reached, measured: [127, 0, 0, 1].into() });
-        guests.push((station, guest));
+        guests.push((station.into(), guest));
     }
     let mut stage = Stage::on_hosts(Machines { hosts }, guests, purpose(), Duration::from_secs(5));
     agents[2].calls.break_next("Impair");

@@ -1,0 +1,115 @@
+//! What may be written beside `--resume`: the run brings its plan, so everything that would make another one is refused.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+use crate::exit::Refusal;
+
+/// How to reach what the plan names, where files go, and what is shown: nothing that decides what is measured.
+const BESIDE: [&str; 20] = [
+    "resume",
+    "force",
+    "quiet",
+    "data",
+    "json",
+    "scratch",
+    "scratch_limit",
+    "ftp_server",
+    "patience",
+    "identity",
+    "revoked",
+    "pair",
+    "ssh_program",
+    "ssh_binary",
+    "np_out",
+    "csv",
+    "svg",
+    "png",
+    "with",
+    "all",
+];
+
+/// Refuses the first option of a new run that stands beside `--resume`.
+pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Refusal> {
+    let Some((name, given)) = matches.subcommand() else { return Ok(()) };
+    let Some(command) = command.find_subcommand(name) else { return Ok(()) };
+    let written = command.get_arguments().filter(|argument| {
+        // Environment variables and defaults are nobody's wish for this run.
+        given.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
+    });
+    let written: Vec<_> = written.collect();
+    if !written.iter().any(|argument| argument.get_id() == "resume") {
+        return Ok(());
+    }
+    match written.iter().find(|argument| !BESIDE.contains(&argument.get_id().as_str())) {
+        None => Ok(()),
+        Some(odd) => Err(Refusal::Usage(format!(
+            "--{} cannot be used with --resume: the run keeps the plan that it was begun with. Leave it away, or begin a new \
+             run without --resume",
+            odd.get_long().unwrap_or_default()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::super::Arguments;
+    use super::*;
+
+    fn checked(line: &str) -> Result<(), String> {
+        let mut command = Arguments::command();
+        let matches = command.try_get_matches_from_mut(line.split(' ')).expect(line);
+        check(&command, &matches).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn options_of_another_plan_are_refused_by_name() {
+        for (line, option) in [
+            ("btu rate --resume r1 --profile full", "--profile"),
+            ("btu rate --resume r1 --profile quick", "--profile"),
+            ("btu rate --resume r1 --component SEND", "--component"),
+            ("btu rate --resume r1 --network veth", "--network"),
+            ("btu rate --delay 1ms --resume r1", "--delay"),
+            ("btu rate --resume r1 --label again", "--label"),
+            ("btu rate --resume r1 --tag again", "--tag"),
+            ("btu rate --resume r1 --seed 7", "--seed"),
+            ("btu rate --resume r1 --ssh a,b,c", "--ssh"),
+            ("btu pipe --resume r1 --sizes 1", "--sizes"),
+            ("btu pipe --resume r1 --precision quick", "--precision"),
+            ("btu pipe --resume r1 --layers", "--layers"),
+            ("btu pipe --resume r1 --pin apart", "--pin"),
+            ("btu pipe --resume r1 --ssh beta", "--ssh"),
+        ] {
+            let said = checked(line).unwrap_err();
+            assert!(said.starts_with(&format!("{option} cannot be used with --resume")), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_decides_nothing_is_allowed() {
+        for line in [
+            "btu rate --resume r1 --force --scratch /tmp --quiet --json --identity me.pem --pair a=b",
+            "btu pipe --resume r1 --force --csv a.csv --all --data here",
+            "btu rate --profile full",
+            "btu show r1",
+        ] {
+            checked(line).unwrap();
+        }
+    }
+
+    /// A name that no command has would allow nothing, and hide that an option was renamed.
+    #[test]
+    fn every_allowed_option_is_one() {
+        let mut command = Arguments::command();
+        command.build();
+        let has = |name: &str, id: &str| {
+            let command = command.find_subcommand(name).unwrap();
+            command.get_arguments().any(|argument| argument.get_id() == id)
+        };
+        for id in BESIDE {
+            assert!(has("rate", id) || has("pipe", id), "{id}");
+        }
+    }
+}

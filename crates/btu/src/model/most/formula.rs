@@ -1,0 +1,83 @@
+//! What the closed forms answer, and up to where they hold.
+
+use btu_model::predict::{Doubt, Found, Prediction, last_that_holds};
+use btu_model::{Answer, Warning};
+use btu_report::{Answered, Beyond, MostFound};
+
+use super::Search;
+use crate::model::answer;
+
+/// The range is searched to this share: a closed form has no noise.
+const SHARE: f64 = 1e-6;
+
+/// The greatest value at which the formula holds and the bound is kept. Where the formula stops to hold first, the answer
+/// ends there, and what it says beyond is told apart.
+pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
+    let bound = search.bound();
+    let is_within = |figure: &Figure| figure.answer.value.is_some_and(|seconds| seconds <= bound);
+    let within = |value| anyhow::Ok(is_within(&figure(search, value)?));
+    let tried = search.ends(within)?;
+    let found = last_that_holds(tried, search.turned.resolution(SHARE), within)?;
+    let end = figure(search, Search::at(tried, found))?;
+    // Beyond the bound, a lower bound is as good as the figure itself.
+    let Some(warning) = end.answer.warning.filter(|warning| is_doubtful(*warning, found)) else {
+        let answered = Answered::Formula { beyond: None, doubts: end.doubts };
+        return Ok(search.answer(tried, Some(found), end.answer.value, answered));
+    };
+    let holds = |value| figure(search, value).map(|figure| is_within(&figure) && figure.answer.warning.is_none());
+    let inside = [tried[0], Search::at(tried, found)];
+    let holding = match last_that_holds(inside, search.turned.resolution(SHARE), holds)? {
+        Found::Never => None,
+        holding => Some(holding),
+    };
+    let seconds = holding.map(|holding| figure(search, Search::at(inside, holding))).transpose()?;
+    let answered = Answered::Formula { beyond: Some(Beyond { warning, found }), doubts: end.doubts };
+    Ok(search.answer(tried, holding, seconds.and_then(|figure| figure.answer.value), answered))
+}
+
+/// Whether a warning speaks against what was found: that something is saturated, or too long even by a lower bound, is true.
+fn is_doubtful(warning: Warning, found: Found) -> bool {
+    match warning {
+        Warning::Saturated => false,
+        Warning::Optimistic => found != Found::Never,
+        Warning::OutOfRange => true,
+    }
+}
+
+/// What is bounded, at one value.
+struct Figure {
+    /// In seconds; with a warning if any flow that is asked about has one, since that might be the slowest.
+    answer: Answer,
+    doubts: Vec<Doubt>,
+}
+
+fn figure(search: &Search<'_>, value: f64) -> anyhow::Result<Figure> {
+    let prediction = answer(search.model, &search.drawing(value)?)?;
+    let answer = match &prediction.transfer {
+        Some(transfer) if search.model.transfer_time.is_some() => transfer.seconds,
+        _ => longest_delay(&prediction, search.model.flow.as_deref()),
+    };
+    Ok(Figure { answer, doubts: prediction.doubts })
+}
+
+/// The longest mean delay of all flows, or that of one; the response time of those that wait for replies.
+fn longest_delay(prediction: &Prediction, flow: Option<&str>) -> Answer {
+    let asked = prediction.flows.iter().filter(|known| flow.is_none_or(|name| known.name == name));
+    let delays = asked.map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds));
+    delays.fold(Answer::of(0.0), |longest, delay| Answer {
+        value: longest.value.zip(delay.value).map(|(one, other)| one.max(other)),
+        warning: if longest.is_saturated() { longest.warning } else { delay.warning.or(longest.warning) },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_formula_cannot_know_is_doubtful() {
+        assert!(!is_doubtful(Warning::Saturated, Found::UpTo(1.0)));
+        assert!(!is_doubtful(Warning::Optimistic, Found::Never));
+        assert!(is_doubtful(Warning::Optimistic, Found::Always) && is_doubtful(Warning::OutOfRange, Found::Never));
+    }
+}

@@ -1,0 +1,55 @@
+//! What the program's file gives to whoever starts it (setcap), and what of it is kept: `CAP_NET_ADMIN` by an agent, where
+//! the file is a group's to start. Everybody else who starts it has no more rights than before.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+
+use btu_testbed::privilege::{Capabilities, Gift, gift_of_the_file, give_up_all_but, take_no_gifts};
+
+use crate::cli::{Command, Internal};
+use crate::exit::Refusal;
+
+const IDENTITY: &str = "this program's file has a set-user-ID or set-group-ID bit, with which everybody would do as its \
+                        owner: take it away with chmod ug-s";
+
+const PARTS: &str = "the program's file has capabilities (setcap), and this part of btu works on any interface it is told: it is \
+                     started by btu's own processes only, which have none of them";
+
+const EVERYBODY: &str = "agent: gave up the capabilities of the program's file, since every user may start it: without netem; \
+                         `btu doctor` says how to give them to a group";
+
+/// Keeps what `command` has a use for and may have; to be called before there is a second thread.
+///
+/// # Errors
+/// What is asked for is not for a process with rights of the file.
+pub(crate) fn settle(command: &Command) -> Result<(), Refusal> {
+    let failed = |error: io::Error| Refusal::Machine(format!("giving up the rights of the program's file: {error}"));
+    match gift_of_the_file().map_err(failed)? {
+        Gift::Nothing => Ok(()),
+        Gift::Identity => Err(Refusal::Machine(IDENTITY.to_owned())),
+        Gift::Capabilities => {
+            // What it starts has the same file.
+            give_up_all_but(kept(command)?).and_then(|()| take_no_gifts()).map_err(failed)
+        }
+    }
+}
+
+fn kept(command: &Command) -> Result<Capabilities, Refusal> {
+    match command {
+        // An agent that has kept its capabilities starts these.
+        Command::Internal(Internal::Testbed | Internal::Worker) => Ok(Capabilities::NONE),
+        Command::Internal(_) => Err(Refusal::Machine(PARTS.to_owned())),
+        Command::Agent(_) | Command::Doctor(_) if is_a_groups() => Ok(Capabilities::NET_ADMIN),
+        Command::Agent(_) => {
+            eprintln!("{EVERYBODY}");
+            Ok(Capabilities::NONE)
+        }
+        _ => Ok(Capabilities::NONE),
+    }
+}
+
+/// Whether not every user may start this program's file.
+fn is_a_groups() -> bool {
+    fs::metadata("/proc/self/exe").is_ok_and(|file| file.permissions().mode() & 0o001 == 0)
+}

@@ -1,0 +1,131 @@
+//! Going on with a stored run: whether it is one of this command, whether something is left to measure, whether its plan is
+//! the one it was begun with, and whether this is still the machine.
+
+use btu_control::environment::Environment;
+use btu_store::{RunLock, RunRow, State, Store};
+use btu_suite::hint;
+use serde::de::DeserializeOwned;
+
+use crate::exit::Refusal;
+use crate::provenance::{self, Difference, Start};
+use crate::{pipe, rate};
+
+/// A command that measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measuring {
+    Rate,
+    Pipe,
+}
+
+impl Measuring {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "btu rate",
+            Self::Pipe => "btu pipe",
+        }
+    }
+}
+
+/// Refuses a run that `command` did not make, with the command that goes on with it, if there is one.
+pub(crate) fn made_by(row: &RunRow, command: Measuring) -> Result<(), Refusal> {
+    let (run, suite) = (row.summary.id, row.summary.suite.as_str());
+    let maker = match suite {
+        rate::SUITE => Measuring::Rate,
+        hint::SUITE => {
+            return Err(Refusal::Usage(format!(
+                "run {run} is one of HINT, whose steps belong together: begin a new one with `btu pipe --hint`"
+            )));
+        }
+        suite if pipe::is_ours(suite) => Measuring::Pipe,
+        _ => {
+            return Err(Refusal::Usage(format!(
+                "run {run} is of the suite `{suite}`, which cannot be resumed: see it with `btu show {run}`"
+            )));
+        }
+    };
+    if maker == command {
+        return Ok(());
+    }
+    let name = maker.name();
+    Err(Refusal::Usage(format!("run {run} is one of `{name}`: resume it with `{name} --resume {run}`")))
+}
+
+/// The plan of a run.
+pub(crate) fn plan<T: DeserializeOwned>(row: &RunRow) -> Result<T, Refusal> {
+    serde_json::from_value(row.plan.clone()).map_err(|error| {
+        let (run, version) = (row.summary.id, &row.summary.btu_version);
+        Refusal::Usage(format!(
+            "the plan of run {run} cannot be read by this btu ({error}): finish it with btu {version}, which began it"
+        ))
+    })
+}
+
+/// Refuses a plan that another version would carry out in another way, or that is not the one the run was begun with.
+pub(crate) fn is_its_plan(row: &RunRow, (found, ours): (u32, u32), hash: &str) -> Result<(), Refusal> {
+    let run = row.summary.id;
+    if found != ours {
+        return Err(Refusal::Usage(format!(
+            "run {run} was planned by another btu (plan version {found}, this one has {ours}): finish it with that one"
+        )));
+    }
+    if row.plan_hash != hash {
+        return Err(Refusal::Usage(format!(
+            "the plan of run {run} was changed since it was begun: it was {}, what is stored now is {hash}; begin a new run",
+            row.plan_hash
+        )));
+    }
+    Ok(())
+}
+
+/// Locks a run in order to go on with it; `None`, and a word to the user, where nothing is left to do.
+pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock>> {
+    let run = row.summary.id;
+    let lock = store.lock(run)?;
+    // Whoever wrote it may have completed it before we had the lock.
+    if store.run(&run.to_string())?.summary.state != State::Complete {
+        return Ok(Some(lock));
+    }
+    eprintln!("{run} is complete; nothing to do.");
+    Ok(None)
+}
+
+/// Refuses to go on where the machine, its kernel or btu are others than when the run was begun; with `force` returns
+/// the warning that the run has to keep. `name` is the host's where `now` is not this machine.
+pub(crate) fn same_machine(
+    row: &RunRow,
+    name: Option<&str>,
+    now: &Environment,
+    force: bool,
+) -> Result<Option<String>, Refusal> {
+    let found = match provenance::start(row, name) {
+        Start::Seen(first) => provenance::differences(&first, now),
+        Start::Unreadable => vec![Difference::new("machine", "one that this btu cannot read", "this one")],
+        // It ended before anything was measured.
+        Start::Unseen if row.summary.cells == 0 => Vec::new(),
+        Start::Unseen => vec![Difference::new("machine", "an unknown one", "this one")],
+    };
+    allow(row, name, &found, force)
+}
+
+/// Refuses to go on with another version of btu, as [`same_machine`] does where that is not looked at.
+pub(crate) fn same_version(row: &RunRow, force: bool) -> Result<Option<String>, Refusal> {
+    let (began, now) = (row.summary.btu_version.as_str(), env!("CARGO_PKG_VERSION"));
+    let found = (began != now).then(|| Difference::new("btu", began, now));
+    allow(row, None, found.as_slice(), force)
+}
+
+fn allow(row: &RunRow, name: Option<&str>, found: &[Difference], force: bool) -> Result<Option<String>, Refusal> {
+    if found.is_empty() {
+        return Ok(None);
+    }
+    if force {
+        return Ok(Some(provenance::warning(name, found)));
+    }
+    let host = name.map_or_else(String::new, |name| format!(" ({name})"));
+    Err(Refusal::Machine(format!(
+        "run {} was not begun here{host}: {}. Cells of both make no result of either: finish it where it was begun, begin a \
+         new run, or add --force, which every report of the run will say",
+        row.summary.id,
+        provenance::list(found)
+    )))
+}

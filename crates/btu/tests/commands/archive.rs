@@ -1,0 +1,85 @@
+//! `btu tag`, `rm`, `export` and `import` as users call them.
+
+use crate::shelf::{Shelf, plan};
+use btu_suite::network::Network;
+
+/// A shelf with so many runs.
+fn shelf(runs: usize) -> Shelf {
+    let mut shelf = Shelf::new();
+    for _ in 0..runs {
+        shelf.run(&plan(Network::Veth), &[9.0, 9.1, 9.2]);
+    }
+    shelf
+}
+
+#[test]
+fn runs_are_found_by_their_tags() {
+    let shelf = shelf(2);
+    let (code, out, _) = shelf.btu(&["tag", "r1", "nightly", "lab"]);
+    assert_eq!((code, out.as_str()), (Some(0), "r1: lab, nightly\n"));
+    let (_, out, _) = shelf.btu(&["runs", "--tag", "nightly"]);
+    assert!(out.contains("#lab #nightly") && out.contains("r1 ") && !out.contains("r2 "), "{out}");
+    assert_eq!(shelf.json(&["runs", "--tag", "lab"]).as_array().map(Vec::len), Some(1));
+    assert_eq!(shelf.json(&["tag", "r1", "lab", "--remove"])["tags"], serde_json::json!(["nightly"]));
+    let (_, out, _) = shelf.btu(&["runs", "--tag", "lab"]);
+    assert!(out.starts_with("No run has the tag `lab`"), "{out}");
+    let (code, _, errors) = shelf.btu(&["tag", "r1", "two words"]);
+    assert!(code == Some(2) && errors.contains("is no tag"), "{errors}");
+    let (code, _, errors) = shelf.btu(&["rate", "--tag", "two words"]);
+    assert!(code == Some(2) && errors.contains("is no tag"), "{errors}");
+}
+
+#[test]
+fn nothing_is_deleted_without_a_yes() {
+    let shelf = shelf(3);
+    let (code, _, errors) = shelf.btu(&["rm", "r1", "r2"]);
+    assert!(code == Some(2) && errors.contains("deleting r1, r2 needs a terminal to ask on, or --yes"), "{errors}");
+    assert_eq!(shelf.json(&["runs"]).as_array().map(Vec::len), Some(3));
+    let (code, _, errors) = shelf.btu(&["rm", "r1", "r9", "--yes"]);
+    assert!(code == Some(2) && errors.contains("r9"), "{errors}");
+    assert_eq!(shelf.json(&["rm", "r2", "r1", "r2", "--yes"])["deleted"], serde_json::json!([1, 2]));
+    assert_eq!(shelf.json(&["runs"])[0]["id"], 3);
+}
+
+#[test]
+fn runs_move_to_another_shelf() {
+    let (from, to) = (shelf(2), shelf(1));
+    from.btu(&["tag", "r1", "nightly"]);
+    let (code, out, errors) = from.btu(&["export", "tag:nightly", "r2", "-o", "runs.btu"]);
+    assert!(code == Some(0) && out.starts_with("exported r1, r2 to runs.btu, "), "{out}{errors}");
+    let file = from.path("runs.btu").display().to_string();
+    let (code, out, errors) = to.btu(&["import", &file]);
+    assert_eq!((code, out.as_str()), (Some(0), "r2  imported\nr3  imported\n"), "{errors}");
+    let again = to.json(&["import", &file]);
+    assert_eq!((&again[0]["new"], &again[1]["run"]), (&serde_json::json!(false), &serde_json::json!(3)));
+    let [there, here] = [from.json(&["show", "r1"]), to.json(&["show", "r2"])];
+    assert_eq!(there["result"], here["result"]);
+    assert_eq!(there["run"]["uuid"], here["run"]["uuid"]);
+    let (code, _, errors) = from.btu(&["export", "r1", "-o", "runs.btu"]);
+    assert!(code == Some(2) && errors.contains("is there already"), "{errors}");
+    let (code, _, errors) = from.btu(&["export", "r1", "-o", "no/such/place.btu"]);
+    assert!(code == Some(3) && errors.contains("writing no/such/place.btu: No such file"), "{errors}");
+}
+
+#[test]
+fn what_cannot_be_imported_is_said_in_one_line() {
+    let shelf = shelf(1);
+    shelf.btu(&["export", "r1", "-o", "whole.btu"]);
+    shelf.btu(&["rm", "r1", "--yes"]);
+    let whole = std::fs::read(shelf.path("whole.btu")).unwrap();
+    std::fs::write(shelf.path("half.btu"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(shelf.path("text.btu"), "hello").unwrap();
+    for (file, word) in [
+        ("half.btu", "cut short"),
+        ("text.btu", "no archive of btu runs"),
+        ("nowhere.btu", "No such file"),
+        ("runs.sqlite", "no archive of btu runs"),
+    ] {
+        let (code, out, errors) = shelf.btu(&["import", file]);
+        assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{file}: {errors}");
+        assert!(errors.contains(word), "{errors}");
+    }
+    assert_eq!(shelf.json(&["runs"]), serde_json::json!([]));
+    let (code, _, errors) = shelf.btu(&["export", "r1", "-o", "x"]);
+    assert!(code == Some(2) && errors.contains("no run `r1`") && !shelf.path("x").exists(), "{errors}");
+}

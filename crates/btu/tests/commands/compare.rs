@@ -1,0 +1,120 @@
+//! `btu compare` over made-up runs whose answer is known.
+
+use crate::shelf::{Shelf, plan};
+use btu_suite::network::{Network, Path};
+use btu_units::{BitRate, Bytes, Span};
+use serde_json::Value;
+
+/// Blocks that lie 0.2 % apart.
+const STEADY: [f64; 3] = [9.0, 9.018, 9.009];
+
+fn times(factor: f64) -> [f64; 3] {
+    STEADY.map(|rate| rate * factor)
+}
+
+fn finding(document: &Value) -> &str {
+    document["comparison"]["others"][0]["overall"]["finding"].as_str().expect("a finding")
+}
+
+#[test]
+fn the_four_answers() {
+    let mut shelf = Shelf::new();
+    let plan = plan(Network::Veth);
+    for rates in [STEADY, times(1.001), times(0.9), times(1.1), [5.0, 9.0, 16.0]] {
+        shelf.run(&plan, &rates);
+    }
+    for (other, expected) in [("r2", "no-difference-seen"), ("r3", "slower"), ("r4", "faster"), ("r5", "cannot-tell")] {
+        let found = shelf.json(&["compare", "r1", other, "--alone", "--matter", "2%"]);
+        assert_eq!(finding(&found), expected, "{other}");
+    }
+    let (code, text, errors) = shelf.btu(&["compare", "r1", "r3", "--alone"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(text.starts_with("r3 beside r1  slower, -10.0 %"), "{text}");
+    assert!(text.contains("spread between the blocks") && text.contains("2 slower"), "{text}");
+    let (_, markdown, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--format", "markdown"]);
+    assert!(markdown.starts_with("## r3 beside r1: slower") && markdown.contains("|---|"), "{markdown}");
+}
+
+#[test]
+fn groups_and_tags() {
+    let mut shelf = Shelf::new();
+    let plan = plan(Network::Veth);
+    for factor in [1.0, 1.01, 0.99, 0.9, 0.905, 0.895] {
+        shelf.run(&plan, &times(factor));
+    }
+    let found = shelf.json(&["compare", "r1,r2,r3", "r4,r5,r6"]);
+    assert_eq!(
+        (finding(&found), &found["comparison"]["others"][0]["overall"]["basis"]),
+        ("slower", &Value::from("runs"))
+    );
+    for run in ["r1", "r2", "r3"] {
+        shelf.json(&["tag", run, "nightly"]);
+    }
+    let found = shelf.json(&["compare", "--baseline", "nightly", "latest"]);
+    assert_eq!(found["comparison"]["base"]["name"], "tag:nightly");
+    assert_eq!(found["comparison"]["others"][0]["side"]["name"], "r6");
+    assert_eq!(finding(&found), "slower");
+    // Single runs learn from the others of the same plan.
+    let overall = &shelf.json(&["compare", "r1", "r4"])["comparison"]["others"][0]["overall"];
+    assert_eq!(overall["basis"], "earlier-runs");
+    assert_eq!(overall["learned_from"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn scripts_learn_of_a_loss_by_the_exit_code() {
+    let mut shelf = Shelf::new();
+    let plan = plan(Network::Veth);
+    for rates in [STEADY, times(0.9), times(0.99), [5.0, 9.0, 14.0]] {
+        shelf.run(&plan, &rates);
+    }
+    let gate = |other: &str| {
+        let (code, _, errors) = shelf.btu(&["compare", "r1", other, "--alone", "--fail-if-slower", "5%"]);
+        (code, errors)
+    };
+    let (code, errors) = gate("r2");
+    assert_eq!(code, Some(4), "{errors}");
+    assert!(errors.contains("r2 is slower than r1"), "{errors}");
+    assert_eq!(gate("r3"), (Some(0), String::new()));
+    let (code, errors) = gate("r4");
+    assert!(code == Some(0) && errors.contains("cannot be told"), "{errors}");
+}
+
+#[test]
+fn unlike_plans_are_refused_unless_meant() {
+    let mut shelf = Shelf::new();
+    let path = |rate| Network::Path(Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 });
+    let slow = plan(path(BitRate::from_bits_per_second(9_500_000)));
+    let other = btu_suite::plan::Plan { volume: Some(Bytes::new(4_000_000)), ..slow.clone() };
+    shelf.run(&plan(path(BitRate::from_megabits_per_second(10))), &STEADY);
+    shelf.run(&slow, &times(0.95));
+    shelf.run(&other, &times(0.95));
+    let (code, out, errors) = shelf.btu(&["compare", "r1", "r2"]);
+    assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
+    assert!(errors.contains("network: 10 Mb/s against 9.5 Mb/s") && errors.contains("--across network"), "{errors}");
+    let found = shelf.json(&["compare", "r1", "r2", "--across", "network"]);
+    assert_eq!(finding(&found), "slower");
+    assert_eq!(found["comparison"]["others"][0]["plan_differences"][0]["aspect"], "network");
+    let (code, _, errors) = shelf.btu(&["compare", "r1", "r3", "--across", "network"]);
+    assert!(code == Some(2) && errors.contains("volume: calibrated against 4 MB"), "{errors}");
+    let (code, _, errors) = shelf.btu(&["compare", "r1,r2", "r3", "--across", "network,volume"]);
+    assert!(code == Some(2) && errors.contains("r2 does not repeat r1"), "{errors}");
+    assert_eq!(shelf.btu(&["compare", "r1", "r3", "--force"]).0, Some(0));
+}
+
+#[test]
+fn what_makes_no_sense_is_said_in_one_line() {
+    let mut shelf = Shelf::new();
+    shelf.run(&plan(Network::Veth), &STEADY);
+    for (arguments, code, word) in [
+        (["compare", "r1"].as_slice(), 2, "one side alone"),
+        (&["compare", "r1", "r1"], 2, "counts once"),
+        (&["compare", "r1", "r9"], 2, "there is no run `r9`"),
+        (&["compare", "tag:no", "r1"], 2, "no complete run has the tag `no`"),
+        (&["compare", "r1", "latest", "--across", "colour"], 2, "plans have no `colour`"),
+        (&["compare", "r1", "latest", "--matter", "200%"], 2, "not a share"),
+    ] {
+        let (found, out, errors) = shelf.btu(arguments);
+        assert_eq!((found, out.as_str()), (Some(code), ""), "{arguments:?}: {errors}");
+        assert!(errors.contains(word), "{errors}");
+    }
+}

@@ -1,0 +1,36 @@
+//! The table and the seeds of the fuzzers, which no other build looks at: `scripts/fuzz` builds them apart.
+
+// It also writes seeds, for libFuzzer.
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../../fuzz/seeds.rs"]
+mod seeds;
+#[allow(unreachable_pub)]
+#[path = "../../../../fuzz/table.rs"]
+mod table;
+
+use table::TARGETS;
+
+#[test]
+fn every_target_takes_its_seeds_and_what_becomes_of_them() {
+    for (name, target) in TARGETS {
+        target(b"");
+        for seed in seeds::of(name) {
+            target(&seed);
+            target(&seed[..seed.len() / 2]);
+            let flipped: Vec<u8> = seed.iter().map(|octet| octet ^ 0x20).collect();
+            target(&flipped);
+        }
+    }
+}
+
+#[test]
+fn targets_are_sorted_and_seeds_are_good() {
+    assert!(TARGETS.is_sorted_by_key(|(name, _)| *name));
+    for (name, known) in [("inventory", 1), ("policy", 1), ("account", 4), ("archive", 2), ("capture", 1)] {
+        assert_eq!(seeds::of(name).len(), known, "{name}");
+    }
+    let text = |name| String::from_utf8(seeds::of(name).remove(0)).unwrap();
+    assert_eq!(btu_network::Inventory::read(&text("inventory"), "seed").unwrap().hosts.len(), 2);
+    let (blocks, left) = btu_testbed::capture::read(&seeds::of("capture")[0]).unwrap();
+    assert_eq!((blocks.len(), left), (3, 0), "{blocks:?}");
+}

@@ -1,0 +1,17 @@
+//! Commands that need neither a laboratory nor a privilege: these tests run side by side, and once.
+
+mod archive;
+mod compare;
+mod fuzz;
+mod history;
+mod keys;
+mod model;
+mod model_ui;
+mod rank;
+mod refusals;
+mod report;
+mod resume;
+mod roll;
+mod shelf;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,147 @@
+//! `btu model` as a user runs it: what it prints, what it writes, what it refuses.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// `btu model ARGUMENTS` in `directory`.
+fn model(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    command.arg("model").args(arguments).current_dir(directory).stdin(Stdio::null());
+    command.output().expect("btu runs")
+}
+
+fn json(directory: &Path, arguments: &[&str]) -> Value {
+    let output = model(directory, &[arguments, &["--json"]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+}
+
+/// The exit code and what is said of `arguments`, which print nothing as a result.
+fn refusal(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = model(directory, arguments);
+    assert!(output.stdout.is_empty(), "{arguments:?} prints {}", String::from_utf8_lossy(&output.stdout));
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The study prints 1.06671584 ms (the formula gives 1.06671586), 1141.55 s and 73.06 s; heavy 17.112 ms and 93.73 %.
+#[test]
+fn the_citi_study_s_figures() {
+    let here = tempfile::tempdir().unwrap();
+    let near = |value: &Value, expected: f64, tolerance: f64| {
+        let value = value.as_f64().unwrap_or(f64::NAN);
+        assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
+    };
+    let light = json(here.path(), &["citi-1989-light", "--transfer", "100 MB"]);
+    near(&light["segments"][0]["delay_seconds"]["value"], 1.066_715_84e-3, 5e-11);
+    near(&light["transfer"]["simple_seconds"], 1141.55, 5e-3);
+    near(&light["transfer"]["aggregate_seconds"]["value"], 73.06, 5e-3);
+    near(&light["transfer"]["overtaken"]["whole_packets_per_second"], 1034.0, 0.0);
+    let heavy = json(here.path(), &["citi-1989-heavy"]);
+    near(&heavy["segments"][0]["delay_seconds"]["value"], 17.112e-3, 5e-7);
+    near(&heavy["segments"][0]["utilisation_data"]["value"], 0.9373, 5e-5);
+}
+
+#[test]
+fn a_sweep_goes_to_files() {
+    let here = tempfile::tempdir().unwrap();
+    let sweep = ["--sweep", "traffic.background.packets_per_s=0..1100:100", "--transfer", "20 MB"];
+    let files = ["--csv", "c.csv", "--svg", "c.svg", "--png", "c.png"];
+    let output = model(here.path(), &[["citi-1989-light"].as_slice(), &sweep, &files].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = |name: &str| std::fs::read(here.path().join(name)).unwrap();
+    assert_eq!(String::from_utf8(read("c.csv")).unwrap().lines().count(), 13);
+    let svg = String::from_utf8(read("c.svg")).unwrap();
+    for name in ["simple", "aggregate", "file delay", "ether data"] {
+        assert!(svg.contains(&format!("data-series=\"{name}\"")), "{name}");
+    }
+    assert!(read("c.png").starts_with(b"\x89PNG"));
+}
+
+/// The most background found backwards is within the bound, and one packet more is not.
+#[test]
+fn a_question_asked_backwards() {
+    let here = tempfile::tempdir().unwrap();
+    let delay = |packets: i64| {
+        let setting = format!("traffic.background.packets_per_s={packets}");
+        let answer = json(here.path(), &["citi-1989-light", "--set", &setting]);
+        let file = &answer["flows"].as_array().unwrap()[0];
+        assert_eq!(file["name"], "file");
+        file["delay_seconds"]["value"].as_f64().unwrap_or(f64::INFINITY)
+    };
+    let bound = ["--most", "traffic.background.packets_per_s", "--mean-delay", "5 ms", "--flow", "file"];
+    let found = json(here.path(), &[["citi-1989-light"].as_slice(), &bound].concat());
+    let most = found["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {found}"));
+    let whole = most.floor() as i64;
+    assert!(delay(whole) <= 5e-3 && delay(whole + 1) > 5e-3, "{most}: {} and {}", delay(whole), delay(whole + 1));
+}
+
+/// Where real stations back off longer than the formula's, its delay is a lower bound: no answer is given there. The
+/// simulator has one.
+#[test]
+fn a_question_asked_backwards_ends_where_the_formula_does() {
+    let here = tempfile::tempdir().unwrap();
+    let question = [
+        "ethernet-shared-10",
+        "--most",
+        "traffic.everyone.load=1..100 %",
+        "--mean-delay",
+        "5 ms",
+        "--flow",
+        "everyone",
+    ];
+    let found = json(here.path(), &question);
+    let most = found["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {found}"));
+    let limit = found["beyond"]["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no limit in {found}"));
+    assert_eq!((found["by"].as_str(), found["beyond"]["warning"].as_str()), (Some("formula"), Some("optimistic")));
+    assert!(!found["doubts"].as_array().unwrap().is_empty(), "{found}");
+    let warning = |load: f64| {
+        let setting = format!("traffic.everyone.load={load} %");
+        json(here.path(), &["ethernet-shared-10", "--set", &setting])["flows"][0]["delay_seconds"]["warning"].clone()
+    };
+    assert_eq!((warning(most), warning(most + 0.1)), (Value::Null, Value::from("optimistic")), "{most}");
+    let said = String::from_utf8(model(here.path(), &question).stdout).unwrap();
+    assert!(said.contains("lower bound") && said.contains("--by sim"), "{said}");
+
+    let simulated = json(here.path(), &[question.as_slice(), &["--by", "sim", "--replications", "2"]].concat());
+    let value = simulated["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {simulated}"));
+    let [low, high] = [0, 1].map(|end| simulated["interval"][end].as_f64().unwrap());
+    assert!(low <= value && value <= high && most < value && value < limit, "{simulated}");
+    // `btu sim` itself crosses the bound there, with the same replications and seed.
+    let delay = |load: f64| {
+        let setting = format!("traffic.everyone.load={load} %");
+        let arguments = ["sim", "ethernet-shared-10", "--replications", "2", "--set", &setting, "--json"];
+        let output = Command::new(env!("CARGO_BIN_EXE_btu")).args(arguments).output().unwrap();
+        let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+        outcome["flows"][0]["delay"]["mean"]["value"].as_f64().unwrap()
+    };
+    assert!(delay(value) <= 5e-3 && delay(value + 0.2) > 5e-3, "{value}: {} and {}", delay(value), delay(value + 0.2));
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_in_words() {
+    let here = tempfile::tempdir().unwrap();
+    std::fs::write(here.path().join("bad.toml"), "[segments.ether]\nmedium = \"shared-ethernet\"\nlenght = \"1 km\"\n")
+        .unwrap();
+    for (arguments, code, word) in [
+        (["bad.toml"].as_slice(), 2, "lenght"),
+        (&["no-such-file.toml"], 2, "no-such-file.toml"),
+        (&["citi-1989-light", "--set", "traffic.nobody.load=10 %"], 2, "nobody"),
+        (&["citi-1989-light", "--sweep", "traffic.background.packets_per_s=5..1"], 2, "5"),
+        (&["citi-1989-light", "--svg", "alone.svg"], 2, "--sweep"),
+        (&["campus", "--most", "stations", "--mean-delay", "1 s", "--flow", "nobody"], 2, "nobody"),
+        (
+            &["citi-1989-light", "--transfer", "1 MB", "--most", "a.b=1..2", "--transfer-time", "1 s", "--by", "sim"],
+            2,
+            "a.b",
+        ),
+        (&["citi-1989-light", "--transfer", "1 MB", "--flow", "nobody"], 2, "nobody"),
+        (&["citi-1989-light", "--xlsx", "no/such/directory.xlsx"], 3, "no/such/directory.xlsx"),
+    ] {
+        let (status, said) = refusal(here.path(), arguments);
+        assert_eq!(status, Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+    assert!(!here.path().join("alone.svg").exists());
+}

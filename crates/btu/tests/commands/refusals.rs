@@ -1,0 +1,141 @@
+//! What cannot work is refused before anything starts, in one clear line.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use crate::support::{path, text};
+
+/// Runs `btu` and returns its exit code and the one line it says.
+fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
+    let directory = tempfile::tempdir().unwrap();
+    refusal_with(arguments, &path(directory.path(), ""))
+}
+
+fn refusal_with(arguments: &[&str], data: &str) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_btu"))
+        .args(arguments)
+        .env("BTU_DATA", data)
+        .stdin(Stdio::null())
+        .output()
+        .expect("btu runs");
+    assert_eq!(text(&output.stdout), "", "nothing is printed as a result");
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn an_unknown_network() {
+    let (code, line) = refusal(&["rate", "--network", "wifi"]);
+    assert_eq!(code, Some(2));
+    assert!(line.contains("no library network `wifi`") && line.contains("10 Mb/s"), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+}
+
+#[test]
+fn impossible_rates_and_delays() {
+    for (arguments, word) in [
+        (["rate", "--network", "0 b/s"].as_slice(), "cannot be emulated"),
+        (&["rate", "--network", "400 Gb/s"], "cannot be emulated"),
+        (&["rate", "--network", "10 Mb/s", "--delay", "1 h"], "too long"),
+        (&["rate", "--delay", "1 ms"], "--network"),
+    ] {
+        let (code, line) = refusal(arguments);
+        assert_eq!(code, Some(2), "{line}");
+        assert!(line.contains(word), "{line}");
+    }
+}
+
+#[test]
+fn absurd_sizes() {
+    for (arguments, word) in [
+        (["rate", "--volume", "0 B"].as_slice(), "--volume"),
+        (&["rate", "--volume", "9000000 GB"], "--volume"),
+        (&["rate", "--window", "1 B"], "--window"),
+        (&["rate", "--volume", "4"], "unit is missing"),
+        (&["rate", "--message", "77"], "100, 1024, 1250, 4096, 65536"),
+        (&["rate", "--loss", "200%"], "not a share"),
+    ] {
+        let (code, line) = refusal(arguments);
+        assert_eq!(code, Some(2), "{line}");
+        assert!(line.contains(word), "{line}");
+    }
+}
+
+#[test]
+fn an_ftp_server_that_is_not_there() {
+    // Port 1 of loopback: nobody listens there.
+    let (code, line) = refusal(&["rate", "--ftp-server", "127.0.0.1:1"]);
+    assert_eq!(code, Some(3), "{line}");
+    assert!(line.contains("FTP server 127.0.0.1:1"), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+}
+
+#[test]
+fn a_scratch_directory_without_room() {
+    let (code, line) = refusal(&["rate", "--scratch-limit", "1 MB", "--load", "disk"]);
+    assert_eq!(code, Some(3), "{line}");
+    assert!(line.contains("--scratch-limit"), "{line}");
+}
+
+/// A typo in a path is answered, and leaves nothing behind.
+#[test]
+fn a_directory_that_is_not_there_is_not_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = path(directory.path(), "no/such/place");
+    for arguments in [
+        ["rate", "--scratch", &missing, "--load", "disk"].as_slice(),
+        &["rate", "--scratch", &missing, "--load", "idle"],
+        &["pipe", "--local", "--load", "disk", "--scratch", &missing],
+        &["--data", &missing, "runs"],
+        &["--data", &missing, "rate"],
+        &["keys", "init", "--keys", &missing],
+        &["net", "up", "home-bloated", "--name", "typo", "--capture", &missing],
+    ] {
+        let (code, line) = refusal(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {line}");
+        assert!(
+            line.contains("no such directory") && line.contains("no/such") && line.contains("make it first"),
+            "{line}"
+        );
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(fs::read_dir(directory.path()).unwrap().next().is_none(), "{arguments:?} made something");
+    }
+    let file = path(directory.path(), "file");
+    fs::write(&file, "").unwrap();
+    let (code, line) = refusal(&["rate", "--scratch", &file]);
+    assert!(code == Some(2) && line.contains("not a directory"), "{line}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let closed = directory.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    // A file in the way stops the superuser too.
+    fs::write(closed.join("btu"), "").unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    let (code, line) = refusal_with(&["rate"], &path(&closed, "btu"));
+    assert_eq!(code, Some(3), "{line}");
+    assert!(line.contains("closed/btu"), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+}
+
+#[test]
+fn a_run_that_is_not_there() {
+    for arguments in [
+        ["rate", "--resume", "r7"].as_slice(),
+        &["pipe", "--resume", "r7"],
+        &["show", "r7"],
+        &["report", "r7"],
+        &["tag", "r7", "old"],
+        &["export", "r7", "-o", "never"],
+        &["rm", "r7", "--yes"],
+        &["compare", "r7", "r8"],
+        &["compare", "r7", "tag:nosuch"],
+    ] {
+        let (code, line) = refusal(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {line}");
+        assert!(line.contains("there is no run `r7`"), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+    }
+}

@@ -1,0 +1,67 @@
+//! `btu report` on a database of the oldest schema: reports can be made years later.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A database as version 0.1.0 wrote it, with a plan that no version reads any more.
+const SCHEMA_1: &str = include_str!("../../../store/tests/store/fixtures/schema-1.sql");
+
+fn stored() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("runs.sqlite");
+    rusqlite::Connection::open(path).and_then(|connection| connection.execute_batch(SCHEMA_1)).expect("the fixture");
+    directory
+}
+
+fn btu(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    command.current_dir(directory).env("BTU_DATA", directory).env_remove("BTU_LAB").args(arguments);
+    command.output().expect("btu")
+}
+
+fn out(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn every_format_is_made_from_a_run_of_the_oldest_schema() {
+    let directory = stored();
+    let report = |format: &str| out(&btu(directory.path(), &["report", "r1", "--format", format, "-o", "-"]));
+    let html = report("html");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("btu run r1: first"));
+    assert!(html.contains("plan unknown") && html.contains("no frequency governor to read"));
+    assert!(html.len() < 3_000_000, "{}", html.len());
+    let markdown = report("markdown");
+    assert!(markdown.contains("Part of a BTU rating") && markdown.contains("SEND\\_RECV"), "{markdown}");
+    assert!(report("csv").starts_with("table,row,column,value,low,high,shown\r\n"));
+    assert!(report("svg").starts_with("<svg"));
+    assert!(report("text").contains("BTU rating"));
+    assert!(report("json").contains("\"uuid\": \"5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11\""));
+    let workbook = btu(directory.path(), &["report", "r1", "--format", "xlsx", "-o", "-"]);
+    assert!(workbook.status.success() && workbook.stdout.starts_with(b"PK"));
+}
+
+#[test]
+fn the_file_is_named_after_the_run() {
+    let directory = stored();
+    let said = out(&btu(directory.path(), &["report", "r1"]));
+    assert_eq!(said, "Report of run r1 is in btu-report-r1.html\n");
+    let first = std::fs::read(directory.path().join("btu-report-r1.html")).expect("the report");
+    out(&btu(directory.path(), &["report", "r1"]));
+    let second = std::fs::read(directory.path().join("btu-report-r1.html")).expect("the report");
+    assert!(first == second, "the same run gives the same file");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let directory = stored();
+    for arguments in [&["report", "r1", "--with", "lantz85"][..], &["report", "r1", "--open", "--format", "csv"]] {
+        let refused = btu(directory.path(), arguments);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&refused.stderr));
+    }
+    let unwritten = btu(directory.path(), &["report", "r1", "--format", "text", "-o", "/dev/full"]);
+    assert_eq!(unwritten.status.code(), Some(3), "{}", String::from_utf8_lossy(&unwritten.stderr));
+    let missing = btu(directory.path(), &["report", "r99"]);
+    assert!(!missing.status.success() && missing.stdout.is_empty());
+}

@@ -1,0 +1,188 @@
+//! `--resume`: of a complete run, on another machine, of another plan, with options of another plan.
+
+use btu_control::environment::{Environment, collect};
+use btu_store::State;
+use btu_suite::network::Network;
+use btu_suite::plan::Plan;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use crate::shelf::{Shelf, plan};
+
+/// Another machine, with another kernel.
+fn elsewhere() -> Environment {
+    let mut machine = collect();
+    machine.processor.model = Some("Somebody Else 9000".to_owned());
+    machine.processor.online = 128;
+    machine.kernel.release = Some("2.0.0".to_owned());
+    machine
+}
+
+/// All rows of all tables, and how often anybody has written since the connection was opened.
+fn everything(connection: &Connection) -> (i64, Vec<Vec<Value>>) {
+    let mut rows = Vec::new();
+    for table in ["runs", "tags", "environments", "events", "cells", "machines"] {
+        let mut select = connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
+        let columns = select.column_count();
+        let read = select.query_map([], |row| (0..columns).map(|column| row.get(column)).collect()).unwrap();
+        rows.extend(read.map(Result::unwrap));
+    }
+    (connection.pragma_query_value(None, "data_version", |row| row.get(0)).unwrap(), rows)
+}
+
+#[test]
+fn a_complete_run_has_nothing_to_do_and_stays_as_it_is() {
+    let mut shelf = Shelf::new();
+    // A machine that has changed since then is no reason to touch it either.
+    shelf.ended(&plan(Network::Veth), &[9.0, 9.1, 9.2], State::Complete, &[elsewhere()]);
+    let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
+    let before = everything(&connection);
+    let (_, shown, _) = shelf.btu(&["show", "r1"]);
+    for arguments in [["rate", "--resume", "r1"].as_slice(), &["rate", "--resume", "latest", "--quiet", "--force"]] {
+        let (code, out, errors) = shelf.btu(arguments);
+        assert_eq!((code, errors.as_str()), (Some(0), "r1 is complete; nothing to do.\n"));
+        assert_eq!(out, shown);
+    }
+    assert_eq!(shelf.json(&["rate", "--resume", "r1"])["run"]["state"], "complete");
+    assert_eq!(everything(&connection), before);
+}
+
+#[test]
+fn another_machine_is_refused_with_both_named() {
+    let mut shelf = Shelf::new();
+    shelf.ended(&plan(Network::Veth), &[9.0], State::Interrupted, &[elsewhere()]);
+    let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
+    let before = everything(&connection);
+    let (code, out, errors) = shelf.btu(&["rate", "--resume", "r1"]);
+    assert_eq!((code, out.as_str(), errors.lines().count()), (Some(3), "", 1), "{errors}");
+    let here = collect();
+    let model = here.processor.model.unwrap_or_else(|| "unknown processor".to_owned());
+    for word in ["128 x Somebody Else 9000", &model, "2.0.0 at its start", &here.kernel.release.unwrap(), "--force"] {
+        assert!(errors.contains(word), "{word}: {errors}");
+    }
+    assert_eq!(everything(&connection), before, "a refusal leaves no trace");
+
+    let older = Environment { btu_version: "0.0.9".to_owned(), ..collect() };
+    shelf.ended(&plan(Network::Veth), &[9.0], State::Interrupted, &[older]);
+    let (code, _, errors) = shelf.btu(&["rate", "--resume", "r2"]);
+    assert!(code == Some(3) && errors.contains("btu: 0.0.9 at its start"), "{errors}");
+    assert!(!errors.contains("machine: ") && !errors.contains("kernel: "), "{errors}");
+}
+
+/// Two machines in one run: every output says so for ever, also of runs that were resumed before it was refused.
+#[test]
+fn cells_of_two_machines_are_told_in_every_output() {
+    let mut shelf = Shelf::new();
+    let whole = Plan::whole(7, btu_suite::plan::Profile::quick(), Network::Veth);
+    let of_two = shelf.ended(&whole, &[9.0, 9.1, 9.2], State::Complete, &[elsewhere(), collect()]);
+    let of_one = shelf.run(&whole, &[9.0, 9.1, 9.2]);
+    assert_eq!([of_two, of_one].map(|run| run.to_string()), ["r1", "r2"]);
+    said_everywhere(&shelf);
+    // And carried to another shelf.
+    let other = Shelf::new();
+    shelf.btu(&["export", "r1", "r2", "-o", "both.btu"]);
+    let (code, _, errors) = other.btu(&["import", &shelf.path("both.btu").display().to_string()]);
+    assert_eq!(code, Some(0), "{errors}");
+    said_everywhere(&other);
+}
+
+/// r1 is of two machines, r2 is not.
+fn said_everywhere(shelf: &Shelf) {
+    let word = "resumed elsewhere: machine: 128 x Somebody Else 9000";
+    // Lines are broken where the terminal ends.
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = |arguments: &[&str]| {
+        let (code, out, errors) = shelf.btu(arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {errors}");
+        flat(out)
+    };
+    for arguments in [
+        ["show", "r1"].as_slice(),
+        &["show", "r1", "--json"],
+        &["report", "r1", "--format", "text"],
+        &["report", "r1", "--format", "json"],
+        &["report", "r1", "--format", "markdown"],
+        &["report", "r1", "--format", "html", "-o", "-"],
+        &["compare", "r1", "r2"],
+        &["compare", "r2", "r1", "--format", "markdown"],
+        &["compare", "r2", "r1", "--json"],
+    ] {
+        assert!(said(arguments).contains(word), "{arguments:?}: {}", said(arguments));
+    }
+    for clean in [["show", "r2"].as_slice(), &["report", "r2", "--format", "markdown"]] {
+        assert!(!said(clean).contains("resumed elsewhere"), "{clean:?}");
+    }
+    assert!(said(&["show", "r1"]).starts_with("Part of a BTU rating "));
+    let verdict = &shelf.json(&["show", "r1"])["result"];
+    assert_eq!((&verdict["title"], &verdict["obstacles"]), (&"part".into(), &serde_json::json!(["resumed-elsewhere"])));
+    assert_eq!(shelf.json(&["show", "r2"])["result"]["title"], "btu-rating");
+    let listed = said(&["runs"]);
+    assert_eq!((listed.matches("part: ").count(), listed.lines().count()), (1, 1), "{listed}");
+    let ranking = shelf.json(&["rank"]);
+    assert_eq!(ranking["left_out"][0]["run"], "r1", "{ranking}");
+    assert_eq!(ranking["lists"][0]["places"][0]["runs"], serde_json::json!(["r2"]));
+}
+
+#[test]
+fn a_plan_that_was_changed_is_not_carried_out() {
+    let mut shelf = Shelf::new();
+    shelf.ended(&plan(Network::Veth), &[9.0], State::Interrupted, &[collect()]);
+    let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
+    connection.execute("UPDATE runs SET plan = replace(plan, '65536', '100')", []).unwrap();
+    for force in [&[][..], &["--force"]] {
+        let (code, _, errors) = shelf.btu(&[&["rate", "--resume", "r1"], force].concat());
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(
+            errors.contains("was changed since it was begun") && errors.contains(&plan(Network::Veth).hash()),
+            "{errors}"
+        );
+    }
+    connection.execute("UPDATE runs SET plan = '{\"version\": 1}'", []).unwrap();
+    let (code, _, errors) = shelf.btu(&["rate", "--resume", "r1"]);
+    assert!(code == Some(2) && errors.contains("finish it with btu 0.1.0"), "{errors}");
+}
+
+#[test]
+fn a_run_of_another_command_is_sent_there() {
+    let mut shelf = Shelf::new();
+    shelf.ended(&plan(Network::Veth), &[9.0], State::Interrupted, &[collect()]);
+    let (code, _, errors) = shelf.btu(&["pipe", "--resume", "r1"]);
+    assert_eq!(
+        (code, errors.as_str()),
+        (Some(2), "btu: run r1 is one of `btu rate`: resume it with `btu rate --resume r1`\n")
+    );
+    let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
+    for (suite, word) in [
+        ("pipe", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
+        ("pipe-load", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
+        ("hint", "is one of HINT"),
+        ("hosts", "cannot be resumed: see it with `btu show r1`"),
+    ] {
+        connection.execute("UPDATE runs SET suite = ?1", [suite]).unwrap();
+        let (code, _, errors) = shelf.btu(&["rate", "--resume", "r1"]);
+        assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
+        assert!(errors.contains(word), "{errors}");
+    }
+}
+
+#[test]
+fn options_of_another_plan_are_refused() {
+    let mut shelf = Shelf::new();
+    shelf.run(&plan(Network::Veth), &[9.0]);
+    for (arguments, option) in [
+        (["rate", "--resume", "r1", "--profile", "full"].as_slice(), "--profile"),
+        (&["rate", "--resume", "r1", "--component", "SEND"], "--component"),
+        (&["pipe", "--resume", "r1", "--network", "10 Mb/s"], "--network"),
+    ] {
+        let (code, out, errors) = shelf.btu(arguments);
+        assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
+        assert!(errors.starts_with(&format!("btu: {option} cannot be used with --resume: ")), "{errors}");
+    }
+    let (code, _, errors) = shelf.btu(&["rate", "--force"]);
+    assert!(code == Some(2) && errors.contains("--resume"), "{errors}");
+    // The password of an external server is stored nowhere, so the run needs to hear it again.
+    let external = Plan { ftp_server: Some("127.0.0.1:21/pub/big.iso".to_owned()), ..plan(Network::Veth) };
+    shelf.ended(&external, &[], State::Interrupted, &[collect()]);
+    let (code, _, errors) = shelf.btu(&["rate", "--resume", "r2"]);
+    assert!(code == Some(2) && errors.contains("fetches files from 127.0.0.1:21/pub/big.iso"), "{errors}");
+}

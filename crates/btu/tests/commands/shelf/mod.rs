@@ -1,0 +1,120 @@
+//! A database of made-up runs, and the program beside it.
+
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use btu_control::environment::{self, Environment};
+use btu_store::{Moment, NewRun, RunId, State, Store};
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::network::Network;
+use btu_suite::plan::{Plan, Profile};
+use btu_suite::record::{CellRecord, MachineCpu, NetworkResult, WireAccount};
+use btu_units::{Bytes, Span};
+
+const CREATED: &str = "2026-11-21T04:31:08Z";
+
+/// A directory with a database in it.
+pub(crate) struct Shelf {
+    pub(crate) directory: tempfile::TempDir,
+    store: Store,
+}
+
+impl Shelf {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open(directory.path().join("runs.sqlite")).expect("a database");
+        Self { directory, store }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// `btu ARGUMENTS` with this database: exit code, output, errors.
+    pub(crate) fn btu(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output: Output = Command::new(env!("CARGO_BIN_EXE_btu"))
+            .args(arguments)
+            .env("BTU_DATA", self.directory.path())
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("btu runs");
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.code(), out, err)
+    }
+
+    /// What `btu ARGUMENTS --json` prints.
+    pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let (code, out, err) = self.btu(&[arguments, &["--json"]].concat());
+        assert_eq!(code, Some(0), "{arguments:?}: {err}");
+        serde_json::from_str(&out).expect("--json prints JSON")
+    }
+
+    /// A complete run of [`plan`] in which a block's goodput is that of `megabits`, with 0.1 % between the cells.
+    pub(crate) fn run(&mut self, plan: &Plan, megabits: &[f64]) -> RunId {
+        self.ended(plan, megabits, State::Complete, &[environment::collect()])
+    }
+
+    /// The same in `state`, with sessions on these machines.
+    pub(crate) fn ended(&mut self, plan: &Plan, megabits: &[f64], state: State, machines: &[Environment]) -> RunId {
+        let document = serde_json::to_value(plan).expect("a plan has a JSON form");
+        let new = NewRun {
+            suite: "btu",
+            profile: "quick",
+            network: &plan.network.to_string(),
+            label: None,
+            tags: &[],
+            created: CREATED,
+            seed: plan.seed,
+            btu_version: "0.1.0",
+            plan: &document,
+            plan_hash: &plan.hash(),
+            planned_cells: 20,
+        };
+        let lock = self.store.create_run(&new).expect("a run");
+        for machine in machines {
+            let machine = serde_json::to_value(machine).expect("a machine has a JSON form");
+            self.store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
+        }
+        for (block, megabits) in (0..).zip(megabits) {
+            for (position, row) in (0..).zip(plan.rows()) {
+                let rate = megabits * (1.0 + 1e-3 * f64::from((block * 7 + position * 3) % 5));
+                self.store.save_cell(&lock, &cell(row, block, position, rate)).expect("a cell");
+            }
+        }
+        self.store.finish(&lock, state, CREATED).expect("an end");
+        lock.run()
+    }
+}
+
+/// Two components and one size alone.
+pub(crate) fn plan(network: Network) -> Plan {
+    let mut plan = Plan::whole(7, Profile::quick(), network);
+    plan.components = vec![Component::Send, Component::Recv];
+    plan.messages = vec![Bytes::new(65536)];
+    plan.loads = vec![Load::Idle];
+    plan
+}
+
+fn cell(row: Row, block: u32, position: u32, megabits: f64) -> CellRecord {
+    let bytes = Bytes::new(1_000_000);
+    let goodput = megabits * 1e6;
+    let duration = Span::from_seconds_f64(bytes.bits() / goodput);
+    CellRecord {
+        row,
+        block,
+        position,
+        faults: Vec::new(),
+        network: Some(NetworkResult { bytes, duration, goodput_bits_per_second: goodput, loss: 0.0 }),
+        host: None,
+        reports: Vec::new(),
+        stations: Vec::new(),
+        machine: MachineCpu::default(),
+        wire: WireAccount::default(),
+        start_skew_ns: 0,
+        overhead_ns: 0,
+    }
+}

@@ -1,0 +1,403 @@
+//! The agent as users start it, spoken to as controllers do.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use btu_control::protocol::agent_client::AgentClient;
+use btu_control::protocol::{
+    AbandonRequest, CollectReply, CollectRequest, FollowRequest, HelloRequest, PROTOCOL, PrepareRequest,
+    ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest, StartRequest,
+};
+use btu_suite::activity::{Activity, Cpu, Disk, HintEnd, Meeting, Order, PipeMeeting, Rounds, Word, Work};
+use btu_suite::bounds::{BoundedOrder, Bounds};
+use btu_suite::hint::HintPlan;
+use btu_suite::pipe::{End, Kind, PipePlan, Place};
+use btu_units::Span;
+use hyper_util::rt::TokioIo;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::net::UnixStream;
+use tonic::Code;
+use tonic::transport::{Channel, Endpoint, Uri};
+
+use crate::common::finish;
+use crate::share::Share;
+use crate::support::text;
+
+/// An agent on a Unix socket in a directory of its own; killed when dropped.
+pub(crate) struct Running {
+    directory: tempfile::TempDir,
+    child: Child,
+}
+
+impl Running {
+    pub(crate) fn with(policy: Option<&str>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = btu(&["agent", "--unix"]);
+        let log = std::fs::File::create(directory.path().join("log")).unwrap();
+        command.arg(directory.path().join("socket")).stdout(Stdio::null()).stderr(log);
+        if let Some(policy) = policy {
+            let file = directory.path().join("policy.toml");
+            std::fs::write(&file, policy).unwrap();
+            command.arg("--policy").arg(file);
+        }
+        let running = Self { child: command.spawn().unwrap(), directory };
+        wait_for("the agent listens", || running.socket().exists());
+        running
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.directory.path().join("socket")
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap()
+    }
+
+    pub(crate) fn process(&self) -> PathBuf {
+        Path::new("/proc").join(self.child.id().to_string())
+    }
+
+    /// Processes that it made and that live.
+    pub(crate) fn workers(&self) -> usize {
+        let children = self.process().join(format!("task/{}/children", self.child.id()));
+        std::fs::read_to_string(children).unwrap_or_default().split_whitespace().count()
+    }
+
+    pub(crate) async fn client(&self) -> AgentClient<Channel> {
+        let socket = self.socket();
+        let connect = tower::service_fn(move |_: Uri| {
+            let socket = socket.clone();
+            async move { Ok::<_, std::io::Error>(TokioIo::new(UnixStream::connect(socket).await?)) }
+        });
+        AgentClient::new(Endpoint::from_static("http://agent.local").connect_with_connector(connect).await.unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn btu(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn output(arguments: &[&str]) -> Output {
+    btu(arguments).output().unwrap()
+}
+
+pub(crate) fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}: not within 30 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn crunch(seconds: u64) -> String {
+    let rounds = Rounds::For(Span::from_seconds(seconds));
+    let order = Order { seed: 1, deadline: Span::from_seconds(seconds + 5), activity: Activity::Cpu(Cpu { rounds }) };
+    serde_json::to_string(&order).unwrap()
+}
+
+pub(crate) async fn reserve(
+    client: &mut AgentClient<Channel>,
+    run: &str,
+    controller: &str,
+    session: Vec<u8>,
+) -> ReserveReply {
+    let request = ReserveRequest { run: run.into(), controller: controller.into(), expected_ms: 40_000, session };
+    client.reserve(request).await.unwrap().into_inner()
+}
+
+async fn set_off(client: &mut AgentClient<Channel>, cell: u64, session: &[u8], order_json: String) {
+    let session = session.to_vec();
+    client.prepare(PrepareRequest { cell, step: 0, order_json, session: session.clone() }).await.unwrap();
+    client.start(StartRequest { cell, session }).await.unwrap();
+}
+
+async fn collect(client: &mut AgentClient<Channel>, cell: u64, session: &[u8]) -> Result<CollectReply, tonic::Status> {
+    let request = CollectRequest { cell, finishing: vec![0], session: session.to_vec() };
+    client.collect(request).await.map(tonic::Response::into_inner)
+}
+
+#[test]
+fn a_lost_controller_s_work_ends_in_time_and_what_was_finished_is_kept() {
+    let _share = Share::one();
+    let agent = Running::with(None);
+    block_on(async {
+        let mut client = agent.client().await;
+        let reply = reserve(&mut client, "r12", "carol", Vec::new()).await;
+        let (session, reserved) = (reply.session, Instant::now());
+        assert_eq!((session.len(), reply.lease_ms, reply.resumed), (16, 5000, false));
+        assert!(agent.log().contains("agent: reserved for run r12 of carol\n"), "{}", agent.log());
+
+        let busy = reserve(&mut client, "r3", "dave", Vec::new()).await;
+        assert!(busy.session.is_empty());
+        assert!(busy.busy.starts_with("busy with run r12 of carol, free in "), "{}", busy.busy);
+
+        set_off(&mut client, 1, &session, crunch(0)).await;
+        let first = collect(&mut client, 1, &session).await.unwrap();
+        assert!(first.accounts[0].result_json.contains("Ok"), "{first:?}");
+        assert!(!first.machine_json.is_empty());
+        set_off(&mut client, 2, &session, crunch(60)).await;
+        assert_eq!(agent.workers(), 1);
+        // From here on nobody renews the lease.
+        drop(client);
+        tokio::time::sleep(Duration::from_secs(4).saturating_sub(reserved.elapsed())).await;
+        wait_for("the worker is killed", || agent.workers() == 0);
+        let lived = reserved.elapsed();
+        assert!(lived >= Duration::from_millis(4900), "the lease was cut short: {lived:?}");
+
+        let mut client = agent.client().await;
+        let lapsed = client.renew(RenewRequest { expected_left_ms: 1, session: session.clone() }).await.unwrap_err();
+        assert_eq!(lapsed.code(), Code::NotFound);
+        let kept = collect(&mut client, 1, &session).await.unwrap();
+        assert_eq!(kept, first);
+        let again = reserve(&mut client, "r12", "carol", session.clone()).await;
+        assert_eq!((again.resumed, again.kept_cells.as_slice()), (true, [1, 2].as_slice()));
+        let killed = collect(&mut client, 2, &session).await.unwrap();
+        assert!(killed.accounts[0].result_json.contains("not heard"), "{killed:?}");
+        client.release(ReleaseRequest { session: session.clone() }).await.unwrap();
+        assert_eq!(collect(&mut client, 1, &session).await.unwrap_err().code(), Code::NotFound);
+        assert!(!reserve(&mut client, "r3", "dave", Vec::new()).await.session.is_empty());
+    });
+}
+
+#[test]
+fn an_order_that_the_policy_forbids_makes_no_worker() {
+    let _share = Share::one();
+    let agent = Running::with(Some("runs_at_once = 1\n\n[limits]\nduration = \"2 s\"\n"));
+    block_on(async {
+        let mut client = agent.client().await;
+        let request = PrepareRequest { cell: 1, step: 0, order_json: crunch(60), session: Vec::new() };
+        let refused = client.prepare(request).await.unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied);
+        assert!(refused.message().contains("`limits.duration` in line 4"), "{}", refused.message());
+        assert_eq!(agent.workers(), 0);
+        let log = agent.log();
+        assert!(log.contains("agent: refused a controller: cpu for up to 65 s is longer than 2 s: "), "{log}");
+        let hello = |protocol| HelloRequest { protocol, btu_version: "0.0.9".to_owned() };
+        let reply = client.hello(hello(PROTOCOL)).await.unwrap().into_inner();
+        assert!(reply.features.contains(&"policy".to_owned()) && reply.activities.contains(&"cpu".to_owned()));
+        assert_eq!(reply.instance.len(), 16);
+        let refused = client.hello(hello(PROTOCOL - 1)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::FailedPrecondition);
+        assert!(refused.message().contains("lacks reservations"), "{}", refused.message());
+    });
+}
+
+/// What a worker says, from the word after those that the caller has heard, to its last.
+async fn follow(client: &mut AgentClient<Channel>, session: &[u8], heard: u64) -> Result<Vec<Word>, tonic::Status> {
+    let request = FollowRequest { cell: 1, step: 0, heard, session: session.to_vec() };
+    let mut told = client.follow(request).await?.into_inner();
+    let mut words = Vec::new();
+    while let Some(word) = told.message().await? {
+        words.push(serde_json::from_str(&word.word_json).unwrap());
+    }
+    Ok(words)
+}
+
+/// Alone, so that it needs no other end.
+fn small_hint() -> String {
+    let plan = PipePlan::new(1, Kind::Tcp, Place::Here);
+    let hint = HintPlan { trials: 3, target: Span::from_milliseconds(2), most_points: 3, ..HintPlan::standard(1) };
+    let meeting = PipeMeeting::Network(Meeting::Listen([127, 0, 0, 1].into()));
+    let end = HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: plan };
+    let activity = Activity::Hint(Box::new(end));
+    serde_json::to_string(&Order { seed: 1, deadline: Span::from_seconds(30), activity }).unwrap()
+}
+
+#[test]
+fn words_are_followed_while_they_are_said_and_afterwards() {
+    let _share = Share::one();
+    let agent = Running::with(None);
+    block_on(async {
+        let mut client = agent.client().await;
+        let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
+        let early = follow(&mut client, &session, 0).await.unwrap_err();
+        assert_eq!(early.code(), Code::FailedPrecondition, "{}", early.message());
+
+        set_off(&mut client, 1, &session, small_hint()).await;
+        let words = follow(&mut client, &session, 0).await.unwrap();
+        let (last, steps) = words.split_last().expect("a worker has a last word");
+        assert!(matches!(last, Word::Done(_)), "{last:?}");
+        assert!(!steps.is_empty() && steps.iter().all(|word| matches!(word, Word::Step(_))), "{steps:?}");
+        assert_eq!(follow(&mut client, &session, 1).await.unwrap(), words[1..], "from where the caller was");
+        assert!(follow(&mut client, &session, u64::MAX).await.unwrap().is_empty());
+
+        // Collected or not, what was said can be heard again; in another's session it cannot.
+        collect(&mut client, 1, &session).await.unwrap();
+        assert_eq!(follow(&mut client, &session, 0).await.unwrap(), words);
+        let foreign = follow(&mut client, &[9; 16], 0).await.unwrap_err();
+        assert_eq!(foreign.code(), Code::NotFound);
+    });
+}
+
+#[test]
+fn a_worker_that_is_killed_has_a_last_word_too() {
+    let _share = Share::one();
+    let agent = Running::with(None);
+    block_on(async {
+        let mut client = agent.client().await;
+        set_off(&mut client, 1, &[], crunch(60)).await;
+        let request = FollowRequest { cell: 1, step: 0, heard: 0, session: Vec::new() };
+        let mut told = client.follow(request).await.unwrap().into_inner();
+        client.abandon(AbandonRequest::default()).await.unwrap();
+        let last = told.message().await.unwrap().expect("a last word");
+        assert!(last.word_json.contains("abandoned"), "{}", last.word_json);
+        assert_eq!(told.message().await.unwrap(), None);
+    });
+}
+
+/// What is allowed is written to the end of what is allowed; the kernel holds a worker to it whatever it was ordered.
+#[test]
+fn a_worker_s_files_are_bounded_by_the_kernel() {
+    let _share = Share::one();
+    let written = |bytes: u64| {
+        let directory = tempfile::tempdir().unwrap();
+        let (directory, file) = (directory.path().to_owned(), btu_units::Bytes::new(1 << 20));
+        let disk = Disk { directory, source: None, file, work: Work::Bytes(file) };
+        let order = Order { seed: 1, deadline: Span::from_seconds(30), activity: Activity::Disk(disk) };
+        let bounds = Bounds { file: Some(btu_units::Bytes::new(bytes)), ..Bounds::default() };
+        let order = BoundedOrder { order, bounds };
+        let mut child = btu(&["internal", "worker"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // A worker that is killed does not read on.
+        writeln!(input, "{}", serde_json::to_string(&order).unwrap()).ok();
+        writeln!(input, "go").ok();
+        let mut said = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        while !said.contains("done") && output.read_line(&mut said).unwrap() > 0 {}
+        drop(input);
+        child.wait().unwrap();
+        said
+    };
+    assert!(written(1_048_576).contains("done"));
+    assert!(!written(1_000_000).contains("done"));
+}
+
+#[test]
+fn an_idle_agent_is_small_and_sleeps() {
+    // Another agent that starts calls this one, to see who it is.
+    let _share = Share::all();
+    let agent = Running::with(None);
+    let used = || {
+        let stat = std::fs::read_to_string(agent.process().join("stat")).unwrap();
+        let after_name = stat.rsplit_once(')').unwrap().1.split_whitespace().collect::<Vec<_>>();
+        // utime and stime, columns 14 and 15 of proc(5), in ticks of 10 ms.
+        after_name[11].parse::<u64>().unwrap() + after_name[12].parse::<u64>().unwrap()
+    };
+    let switches = || {
+        let status = std::fs::read_to_string(agent.process().join("status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    std::thread::sleep(Duration::from_secs(1));
+    let before = (used(), switches());
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(used() - before.0 <= 1, "an idle agent uses the processor");
+    assert_eq!(switches(), before.1, "an idle agent wakes up");
+    let status = std::fs::read_to_string(agent.process().join("status")).unwrap();
+    let bytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
+    };
+    let (own, all) = (bytes("RssAnon:"), bytes("VmRSS:"));
+    eprintln!("an idle agent has {own} bytes of its own in memory, {all} with the pages of its program");
+    assert!(own < 10_000_000, "{own} bytes");
+    // The pages of a debug program are some five times as many. Of the release program, whose cold parts are not optimised either,
+    // 23.2 MB were seen; a tenth more is allowed.
+    assert!(cfg!(debug_assertions) || all < 26_000_000, "{all} bytes");
+}
+
+#[test]
+fn the_end_comes_in_order() {
+    let _share = Share::one();
+    let mut agent = Running::with(None);
+    block_on(async {
+        let mut client = agent.client().await;
+        set_off(&mut client, 1, &[], crunch(60)).await;
+        assert_eq!(agent.workers(), 1);
+    });
+    let pid = Pid::from_raw(agent.child.id().cast_signed());
+    kill(pid, Signal::SIGHUP).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(agent.child.try_wait().unwrap().is_none(), "SIGHUP ends nothing");
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert!(agent.child.wait().unwrap().success());
+    assert!(!agent.socket().exists());
+}
+
+#[test]
+fn only_a_dead_socket_is_replaced() {
+    let _share = Share::one();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("letter.txt");
+    std::fs::write(&file, "dear reader").unwrap();
+    let child = btu(&["agent", "--unix", file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
+    let refused = finish(child);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(text(&refused.stderr).contains("letter.txt: Address already in use"), "{}", text(&refused.stderr));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "dear reader");
+
+    let mut killed = Running::with(None);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(killed.socket().exists(), "a kill leaves it");
+    killed.child = btu(&["agent", "--unix"]).arg(killed.socket()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("another agent listens there", || std::os::unix::net::UnixStream::connect(killed.socket()).is_ok());
+}
+
+#[test]
+fn on_standard_input_it_ends_with_the_connection() {
+    let _share = Share::one();
+    let mut command = btu(&["agent", "--stdio"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
+    let mut frame = [0; 9];
+    child.stdout.as_mut().unwrap().read_exact(&mut frame).unwrap();
+    drop(input);
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    // A frame of settings (RFC 9113, section 6.5).
+    assert_eq!(frame[3], 4, "{frame:?}");
+}
+
+#[test]
+fn strangers_are_never_let_in_by_mistake() {
+    let _share = Share::one();
+    for arguments in [&["agent"][..], &["agent", "--listen", "127.0.0.1"], &["agent", "--listen", "0.0.0.0:7417"]] {
+        let refused = output(arguments);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&refused.stderr).contains("--identity"), "{}", text(&refused.stderr));
+    }
+    assert_eq!(output(&["agent", "--pair", "--listen", "alpha"]).status.code(), Some(2));
+    let nowhere = output(&["agent", "--identity", "/nowhere.pem"]);
+    assert_eq!(nowhere.status.code(), Some(3));
+    assert_eq!(text(&nowhere.stderr), "btu: reading /nowhere.pem: No such file or directory (os error 2)\n");
+}
+
+#[test]
+fn a_wrong_policy_is_shown_in_its_line() {
+    let _share = Share::one();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("policy.toml");
+    std::fs::write(&file, "[limits]\nduration = \"long\"\n").unwrap();
+    let refused = output(&["agent", "--stdio", "--policy", file.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("policy.toml:2:12: ") && said.contains("    2 | duration = \"long\"\n"), "{said}");
+}

@@ -1,0 +1,240 @@
+//! A controller is bounded as a whole: by what all of its orders together take, by who may call what it has opened, and in time.
+
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use btu_control::protocol::agent_client::AgentClient;
+use btu_control::protocol::{FurnishRequest, ImpairRequest, PrepareRequest, ReleaseRequest, StartRequest};
+use btu_suite::activity::{Activity, Disk, FtpServe, Meeting, Order, UdpSend, Work};
+use btu_units::{BitRate, Bytes, Span};
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+use crate::agent::{Running, block_on, reserve, wait_for};
+use crate::share::Share;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const TOKEN: [u8; 16] = *b"sixteen byte key";
+const MIB: u64 = 1 << 20;
+
+/// Prepares an activity; where it listens.
+async fn prepare(client: &mut AgentClient<Channel>, step: u32, activity: Activity) -> Result<String, Status> {
+    prepare_for(client, step, activity, Span::from_seconds(30)).await
+}
+
+async fn prepare_for(
+    client: &mut AgentClient<Channel>,
+    step: u32,
+    activity: Activity,
+    deadline: Span,
+) -> Result<String, Status> {
+    let order_json = serde_json::to_string(&Order { seed: 1, deadline, activity }).unwrap();
+    let request = PrepareRequest { cell: 1, step, order_json, session: Vec::new() };
+    client.prepare(request).await.map(|reply| reply.into_inner().endpoint)
+}
+
+fn datagrams() -> Activity {
+    Activity::UdpSend(UdpSend {
+        meeting: Meeting::Listen(HERE),
+        token: TOKEN,
+        message: Bytes::new(1000),
+        offered: BitRate::from_megabits_per_second(10),
+        duration: Span::from_seconds(1),
+    })
+}
+
+fn forbidden(refused: Result<impl std::fmt::Debug, Status>, rule: &str) -> String {
+    let refused = refused.expect_err(rule);
+    assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}");
+    assert!(refused.message().contains(rule), "{}", refused.message());
+    refused.message().to_owned()
+}
+
+#[test]
+fn ten_streams_send_no_more_than_one_may() {
+    let _share = Share::one();
+    let agent = Running::with(Some("[limits]\nrate = \"10 Mb/s\"\n"));
+    block_on(async {
+        let mut client = agent.client().await;
+        prepare(&mut client, 0, datagrams()).await.unwrap();
+        let said = forbidden(prepare(&mut client, 1, datagrams()).await, "`limits.rate` in line 2");
+        assert!(said.contains("20 Mb/s in all"), "{said}");
+        assert_eq!(agent.workers(), 1);
+        assert!(
+            agent.log().contains("agent: refused a controller: udp-send: its session would send"),
+            "{}",
+            agent.log()
+        );
+        // The room of work that was ended is free again.
+        client.release(ReleaseRequest::default()).await.unwrap();
+        prepare(&mut client, 1, datagrams()).await.unwrap();
+    });
+}
+
+#[test]
+fn processes_are_counted() {
+    let _share = Share::one();
+    let agent = Running::with(Some("[limits]\nworkers = 3\n"));
+    block_on(async {
+        let mut client = agent.client().await;
+        for step in 0..3 {
+            prepare(&mut client, step, Activity::Null).await.unwrap();
+        }
+        forbidden(prepare(&mut client, 3, Activity::Null).await, "`limits.workers` in line 2");
+        assert_eq!(agent.workers(), 3);
+    });
+}
+
+fn furnish(directory: &Path, file_bytes: u64, session: &[u8]) -> FurnishRequest {
+    let directory = directory.display().to_string();
+    FurnishRequest { directory, file_bytes, seed: 1, session: session.to_vec() }
+}
+
+#[test]
+fn room_for_files_is_taken_before_they_are_written() {
+    let _share = Share::one();
+    let agent = Running::with(Some("[scratch]\nbytes = \"3 MiB\"\n"));
+    let scratch = tempfile::tempdir().unwrap();
+    block_on(async {
+        let mut client = agent.client().await;
+        forbidden(client.furnish(furnish(scratch.path(), 4 * MIB, &[])).await, "`scratch.bytes` in line 2");
+        let reply = client.furnish(furnish(scratch.path(), MIB, &[])).await.unwrap();
+        let source = reply.into_inner().source;
+        let copies = || {
+            let (file, directory) = (Bytes::new(MIB), scratch.path().to_owned());
+            Activity::Disk(Disk { directory, source: Some((&source).into()), file, work: Work::Bytes(file) })
+        };
+        // The source, and one copy each.
+        prepare(&mut client, 0, copies()).await.unwrap();
+        prepare(&mut client, 1, copies()).await.unwrap();
+        forbidden(prepare(&mut client, 2, copies()).await, "`scratch.bytes` in line 2");
+        forbidden(client.furnish(furnish(scratch.path(), MIB, &[])).await, "`scratch.bytes` in line 2");
+    });
+}
+
+#[test]
+fn a_source_file_is_a_part_of_the_disk_activity() {
+    let _share = Share::one();
+    let agent = Running::with(Some("activities = [\"null\", \"cpu\"]\n"));
+    let scratch = tempfile::tempdir().unwrap();
+    block_on(async {
+        let mut client = agent.client().await;
+        forbidden(client.furnish(furnish(scratch.path(), MIB, &[])).await, "`activities` in line 1");
+    });
+}
+
+/// Whether the agent has a file open in `directory`.
+fn has_open(agent: &Running, directory: &Path) -> bool {
+    let files = std::fs::read_dir(agent.process().join("fd")).unwrap().flatten();
+    files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file.starts_with(directory))
+}
+
+#[test]
+fn a_source_file_is_given_up_with_its_session() {
+    let _share = Share::one();
+    let agent = Running::with(None);
+    let scratch = tempfile::tempdir().unwrap();
+    block_on(async {
+        let mut client = agent.client().await;
+        let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
+        let (mut other, asked) = (client.clone(), furnish(scratch.path(), 512 * MIB, &session));
+        let making = tokio::spawn(async move { other.furnish(asked).await });
+        let began = Instant::now();
+        while !has_open(&agent, scratch.path()) {
+            assert!(began.elapsed() < Duration::from_secs(30), "it was never under way");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let second = client.furnish(furnish(scratch.path(), MIB, &session)).await.expect_err("one is being made");
+        assert_eq!(second.code(), Code::FailedPrecondition, "{second:?}");
+        client.release(ReleaseRequest { session }).await.unwrap();
+        let given_up = making.await.unwrap().expect_err("it goes on without its session");
+        assert!(given_up.message().contains("was stopped"), "{}", given_up.message());
+    });
+}
+
+#[test]
+fn what_was_prepared_ends_at_its_deadline_and_serves_its_peers_alone() {
+    let _share = Share::one();
+    let agent = Running::with(Some("peers = [\"127.0.0.5\"]\n[limits]\nduration = \"2 s\"\n"));
+    block_on(async {
+        let mut client = agent.client().await;
+        let serve = Activity::FtpServe(FtpServe { address: HERE, password: "secret".to_owned() });
+        let prepared = Instant::now();
+        let endpoint = prepare_for(&mut client, 0, serve, Span::from_seconds(2)).await.unwrap();
+        let mut stranger = TcpStream::connect(&endpoint).unwrap();
+        stranger.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        assert_eq!(stranger.read(&mut [0; 100]).unwrap_or(0), 0, "a stranger is greeted");
+        assert!(agent.log().contains("refused a caller from 127.0.0.1"), "{}", agent.log());
+        wait_for("the worker is killed", || agent.workers() == 0);
+        assert!(prepared.elapsed() >= Duration::from_secs(2), "{:?}", prepared.elapsed());
+        assert!(TcpStream::connect(&endpoint).is_err(), "the port is still open");
+    });
+}
+
+#[test]
+fn packets_are_impaired_by_the_policy_alone() {
+    let _share = Share::one();
+    let impair = |address: &str| ImpairRequest {
+        address: address.to_owned(),
+        delay_ns: 1_000_000,
+        loss: 0.0,
+        seed: 1,
+        session: Vec::new(),
+    };
+    for (policy, rule) in
+        [("runs_at_once = 1\n", "a rule that no policy changes"), ("activities = [\"null\"]\n", "`activities`")]
+    {
+        let agent = Running::with(Some(policy));
+        block_on(async {
+            let mut client = agent.client().await;
+            forbidden(client.impair(impair("127.0.0.1")).await, rule);
+            // To take an impairment away is always allowed.
+            client.impair(ImpairRequest { delay_ns: 0, ..impair("127.0.0.1") }).await.unwrap();
+        });
+    }
+}
+
+/// A greeting of a caller over UDP, as on the wire.
+fn hello(number: u64) -> Vec<u8> {
+    [b"btu1\x01\0\0\0", &TOKEN[..], &number.to_be_bytes()].concat()
+}
+
+/// What has come to a socket by now, in octets.
+fn arrived(socket: &UdpSocket) -> Vec<usize> {
+    socket.set_nonblocking(true).unwrap();
+    std::iter::from_fn(|| socket.recv(&mut [0; 2000]).ok()).collect()
+}
+
+#[test]
+fn a_listening_sender_floods_nobody() {
+    let _share = Share::one();
+    let agent = Running::with(Some("peers = [\"127.0.0.1\", \"127.0.0.8\"]\n"));
+    block_on(async {
+        let mut client = agent.client().await;
+        let endpoint: SocketAddr = prepare(&mut client, 0, datagrams()).await.unwrap().parse().unwrap();
+        client.start(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();
+        let outside = UdpSocket::bind(("127.0.0.7", 0)).unwrap();
+        let forged = UdpSocket::bind(("127.0.0.8", 0)).unwrap();
+        let peer = UdpSocket::bind((HERE, 0)).unwrap();
+        // Whoever knows the token writes these in the name of others.
+        outside.send_to(&hello(0), endpoint).unwrap();
+        forged.send_to(&hello(0), endpoint).unwrap();
+        peer.send_to(&hello(0), endpoint).unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut challenge = [0; 2000];
+        assert_eq!(peer.recv(&mut challenge).unwrap(), 32);
+        let number = u64::from_be_bytes(challenge[24..32].try_into().unwrap());
+        // It is another address's number.
+        forged.send_to(&hello(number), endpoint).unwrap();
+        outside.send_to(&hello(number), endpoint).unwrap();
+        peer.send_to(&hello(number), endpoint).unwrap();
+        // The one who has proved its address gets the welcome and the stream.
+        assert_eq!(peer.recv(&mut challenge).unwrap(), 32);
+        assert_eq!(peer.recv(&mut challenge).unwrap(), 1000);
+        assert_eq!(arrived(&outside), [0; 0], "not one of the peers");
+        assert_eq!(arrived(&forged), [32, 32], "as much as came in its name, and no stream");
+        assert!(agent.log().contains("refused a caller from 127.0.0.7"), "{}", agent.log());
+    });
+}

@@ -1,0 +1,218 @@
+//! Runs the real program in a laboratory of its own and looks for what it leaves behind.
+
+pub(crate) mod once;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::share::Share;
+use crate::support::text;
+
+/// Everything of a run must be down this long after its end, whatever the end was.
+pub(crate) const DOWN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Marks every process of one test through its inherited environment.
+const MARK: &str = "BTU_DRILL";
+
+/// A directory, a database and a mark of one test's own.
+pub(crate) struct Laboratory {
+    pub(crate) directory: tempfile::TempDir,
+    mark: String,
+    before: Traces,
+    _share: Share,
+}
+
+impl Laboratory {
+    /// `None`, with a loud word, where namespaces cannot be had; a failure where `BTU_LAB=required` says they must.
+    pub(crate) fn open() -> Option<Self> {
+        Self::open_with(Share::one())
+    }
+
+    /// The same for a long test that being root makes no difference to: `None` where scripts/test says that it was held
+    /// as an ordinary user already.
+    pub(crate) fn open_once() -> Option<Self> {
+        if once::tested_already() { None } else { Self::open() }
+    }
+
+    /// The same for a test that holds measured numbers against bounds: nothing else of this program runs meanwhile.
+    pub(crate) fn open_alone() -> Option<Self> {
+        if once::tested_already() { None } else { Self::open_with(Share::all()) }
+    }
+
+    fn open_with(share: Share) -> Option<Self> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mark = format!("{MARK}={}-{}", std::process::id(), directory.path().display());
+        let laboratory = Self { directory, mark, before: Traces::here(), _share: share };
+        let probe = laboratory.rate(&["--component", "SEND", "--message", "1024", "--load", "idle", "--network", "?"]);
+        assert_eq!(probe.status.code(), Some(2), "an unknown network is refused: {}", text(&probe.stderr));
+        match unusable() {
+            None => Some(laboratory),
+            Some(reason) => {
+                assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but unusable: {reason}");
+                eprintln!("LAB SKIPPED: {reason}");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.directory.path().join("runs.sqlite")
+    }
+
+    /// `btu ARGUMENTS`, with this laboratory's database.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let (name, value) = self.mark.split_once('=').expect("the mark has a name");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        command.args(arguments).env("BTU_DATA", self.directory.path()).env(name, value);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs `btu rate ARGUMENTS` to its end.
+    pub(crate) fn rate(&self, arguments: &[&str]) -> Output {
+        let all: Vec<&str> = ["rate"].iter().chain(arguments).copied().collect();
+        self.command(&all).output().expect("btu runs")
+    }
+
+    /// Runs `btu ARGUMENTS --json` to its end and reads what it prints.
+    pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let all: Vec<&str> = arguments.iter().chain(&["--json"]).copied().collect();
+        let output = self.command(&all).output().expect("btu runs");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+    }
+
+    /// Begins `btu rate ARGUMENTS` and waits until `cells` cells are stored.
+    pub(crate) fn begin(&self, arguments: &[&str], cells: u64) -> Child {
+        let all: Vec<&str> = ["rate"].iter().chain(arguments).copied().collect();
+        let mut child = self.command(&all).spawn().expect("btu starts");
+        let deadline = Instant::now() + Duration::from_secs(90);
+        while self.stored_cells() < cells {
+            if let Some(status) = child.try_wait().expect("a child can be asked") {
+                panic!("btu ended before {cells} cells were stored: {status}: {}", text(&finish(child).stderr));
+            }
+            assert!(Instant::now() < deadline, "no {cells} cells after 90 s");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        child
+    }
+
+    /// Cells in the newest run; zero while there is none.
+    pub(crate) fn stored_cells(&self) -> u64 {
+        if !self.database().exists() {
+            return 0;
+        }
+        let output = self.command(&["runs", "--json"]).output().expect("btu runs");
+        let runs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        runs.as_array().and_then(|runs| runs.last()?["cells"].as_u64()).unwrap_or(0)
+    }
+
+    /// Processes of this test that live, with their command lines.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let numbers =
+            fs::read_dir("/proc").expect("/proc").filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        numbers.filter(|number| self.is_ours(*number)).map(|number| (number, command_line(number))).collect()
+    }
+
+    fn is_ours(&self, process: i32) -> bool {
+        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == self.mark.as_bytes())
+    }
+
+    /// The process whose command line holds `part`; waits for it a while, since workers come and go.
+    pub(crate) fn process(&self, part: &str) -> i32 {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some((process, _)) = self.processes().into_iter().find(|(_, line)| line.contains(part)) {
+                return process;
+            }
+            assert!(Instant::now() < deadline, "no process `{part}` among {:?}", self.processes());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits until nothing of the run is left, and says what is if it takes longer than allowed.
+    pub(crate) fn assert_down(&self) {
+        let deadline = Instant::now() + DOWN_WITHIN;
+        loop {
+            let (processes, traces) = (self.processes(), Traces::here().beyond(&self.before));
+            if processes.is_empty() && traces.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "left behind after {DOWN_WITHIN:?}: {processes:?} {traces:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Nothing in the scratch directory and no directory of sockets but a dead one that the next start sweeps.
+    pub(crate) fn assert_swept(&self) {
+        let scratch = self.directory.path().join("scratch");
+        let left: Vec<_> = fs::read_dir(scratch).map(|entries| entries.flatten().collect()).unwrap_or_default();
+        assert!(left.is_empty(), "scratch files are left: {left:?}");
+    }
+}
+
+impl Drop for Laboratory {
+    /// A failed test must not leave a running benchmark to the others.
+    fn drop(&mut self) {
+        for (process, _) in self.processes() {
+            // It may have ended by itself meanwhile.
+            let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+        }
+    }
+}
+
+/// What a run could leave on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Traces(BTreeSet<String>);
+
+impl Traces {
+    fn here() -> Self {
+        let names = |directory: &str| {
+            let entries = fs::read_dir(directory).map_or_else(|_| Vec::new(), |entries| entries.flatten().collect());
+            entries.into_iter().map(|entry: fs::DirEntry| entry.path().display().to_string()).collect::<Vec<_>>()
+        };
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let mounts = mounts.lines().filter_map(|line| Some(format!("mount {}", line.split(' ').nth(1)?)));
+        Self(names("/sys/class/net").into_iter().chain(names("/run/netns")).chain(mounts).collect())
+    }
+
+    fn beyond(&self, before: &Self) -> Vec<String> {
+        self.0.difference(&before.0).cloned().collect()
+    }
+}
+
+/// Why no run is possible here, if so.
+fn unusable() -> Option<String> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_btu"))
+        .args(["rate", "--component", "SEND", "--message", "65536", "--load", "idle", "--quiet", "--json"])
+        .env("BTU_DATA", directory.path())
+        .output()
+        .expect("btu runs");
+    (output.status.code() == Some(3)).then(|| text(&output.stderr))
+}
+
+/// Waits for a child's end, at most a minute.
+pub(crate) fn finish(mut child: Child) -> Output {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while child.try_wait().expect("a child can be asked").is_none() {
+        if Instant::now() > deadline {
+            child.kill().expect("a child can be killed");
+            panic!("btu did not end within a minute");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("its output can be read")
+}
+
+fn command_line(process: i32) -> String {
+    let bytes = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    text(&bytes).replace('\0', " ").trim_end().to_owned()
+}

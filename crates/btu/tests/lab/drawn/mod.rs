@@ -1,0 +1,198 @@
+//! Drawn networks raised by the real program, in a laboratory of one test's own.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::common::once;
+use crate::share::Share;
+use crate::support::text;
+
+/// Everything must be gone this long after the end of a network, whatever the end was.
+pub(crate) const BAD_DAY: Duration = Duration::from_secs(5);
+
+/// Marks every process of a test through its environment.
+const MARK: &str = "BTU_NET_DRILL";
+
+/// The smallest network, to see whether there can be any.
+pub(crate) const LINE: &str = r#"
+name = "line"
+[stations.client]
+[stations.server]
+[links.trunk]
+between = ["client", "server"]
+rate = "10 Mb/s"
+"#;
+
+/// Files, a directory of networks, and a mark of one test's own.
+pub(crate) struct Lab {
+    pub(crate) home: tempfile::TempDir,
+    before: BTreeSet<String>,
+    _share: Share,
+}
+
+impl Lab {
+    /// Nothing where this system allows no network: said loudly, and a failure where a lab is required.
+    pub(crate) fn open() -> Option<Self> {
+        Self::open_with(Share::one())
+    }
+
+    /// The same for a long test that being root makes no difference to.
+    pub(crate) fn open_once() -> Option<Self> {
+        if once::tested_already() { None } else { Self::open() }
+    }
+
+    /// The same for a test that holds measured numbers against bounds: nothing else of this program runs meanwhile.
+    pub(crate) fn open_alone() -> Option<Self> {
+        if once::tested_already() { None } else { Self::open_with(Share::all()) }
+    }
+
+    fn open_with(share: Share) -> Option<Self> {
+        let home = tempfile::tempdir_in("/tmp").unwrap();
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let lab = Self { home, before: traces(), _share: share };
+        let output = lab.run(LINE, &["--", "true"]);
+        if output.status.code() == Some(3) {
+            eprintln!("LAB SKIPPED: {}", text(&output.stderr));
+            assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required");
+            return None;
+        }
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        Some(lab)
+    }
+
+    pub(crate) fn btu(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        command.args(arguments).env(MARK, self.home.path()).env("XDG_RUNTIME_DIR", self.home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
+        self.btu(arguments).output().expect("btu runs")
+    }
+
+    /// `btu net run` with a file of this text.
+    pub(crate) fn run(&self, file: &str, arguments: &[&str]) -> Output {
+        let file = self.file(file);
+        self.output(&[&["net", "run", file.to_str().unwrap()], arguments].concat())
+    }
+
+    pub(crate) fn file(&self, text: &str) -> PathBuf {
+        let path = self.home.path().join("network.toml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A network that is up.
+    pub(crate) fn up(&self, file: &str) {
+        let output = self.output(&["net", "up", self.file(file).to_str().unwrap()]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+
+    pub(crate) fn exec(&self, station: &str, command: &[&str]) -> Command {
+        self.btu(&[&["net", "exec", station, "--"], command].concat())
+    }
+
+    pub(crate) fn status(&self) -> serde_json::Value {
+        let output = self.output(&["net", "status", "--json"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// This test's processes, with their command lines.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let mark = format!("{MARK}={}", self.home.path().display());
+        let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let is_ours = |number: &i32| {
+            let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        let line = |number| text(&fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default()).replace('\0', " ");
+        numbers.filter(is_ours).map(|number| (number, line(number))).collect()
+    }
+
+    /// The process of btu's own in this role.
+    pub(crate) fn part(&self, role: &str) -> i32 {
+        self.process(role, |line| line.contains(role))
+    }
+
+    /// Waits until this command runs inside.
+    pub(crate) fn await_command(&self, command: &str) {
+        self.process(command, |line| line.trim_end() == command);
+    }
+
+    pub(crate) fn process(&self, what: &str, is_it: impl Fn(&str) -> bool) -> i32 {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some((number, _)) = self.processes().into_iter().find(|(_, line)| is_it(line)) {
+                return number;
+            }
+            assert!(Instant::now() < deadline, "no `{what}` among {:?}", self.processes());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until nothing is left: processes, interfaces, mounts; and, after good ends, files.
+    pub(crate) fn assert_gone(&self) -> Duration {
+        let start = Instant::now();
+        loop {
+            let processes = self.processes();
+            let traces: Vec<String> = traces().difference(&self.before).cloned().collect();
+            if processes.is_empty() && traces.is_empty() {
+                return start.elapsed();
+            }
+            assert!(start.elapsed() < BAD_DAY, "left behind: {processes:?} {traces:?}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn assert_no_files(&self) {
+        let left: Vec<_> = fs::read_dir(self.home.path().join("btu/net")).unwrap().flatten().collect();
+        assert!(left.is_empty(), "files are left: {left:?}");
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // A failed test must not leave its network; after a good one there is nobody.
+        for (number, _) in self.processes() {
+            kill(Pid::from_raw(number), Signal::SIGKILL).ok();
+        }
+    }
+}
+
+/// What a network could leave on the machine.
+fn traces() -> BTreeSet<String> {
+    let names = |directory: &str| {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path().display().to_string()).collect::<Vec<_>>()
+    };
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    // Other tests of this machine make interfaces of their own; those of a network would be called so.
+    let interfaces = names("/sys/class/net").into_iter().filter(|path| path.contains("/p-"));
+    let mounts = mounts.lines().filter(|line| line.contains("/etc/hosts")).map(str::to_owned);
+    interfaces.chain(names("/run/netns")).chain(mounts).collect()
+}
+
+/// Whether a foreign program can be had; said loudly when not.
+pub(crate) fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|directory| directory.join(program).exists());
+    if !found {
+        eprintln!("LAB SKIPPED: no {program} here");
+        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required");
+    }
+    found
+}
+
+pub(crate) fn finish(child: Child) -> Output {
+    child.wait_with_output().expect("its output can be read")
+}

@@ -1,0 +1,167 @@
+//! Bad days: whatever dies in the middle of a run, everything is down within five seconds, nothing is left behind,
+//! stored cells survive, and the run can be finished.
+
+use std::process::Child;
+use std::time::Instant;
+
+use crate::common::{DOWN_WITHIN, Laboratory, finish};
+use crate::support::{send, text};
+use nix::sys::signal::Signal;
+
+/// A run of a few rows, long enough to be caught in the middle.
+const RUN: &[&str] = &["--component", "SEND,SEND+DL", "--message", "65536", "--load", "idle,cpu", "--quiet"];
+
+/// Rows of `RUN` in its three least blocks: two components, two loads, and cpu alone.
+const LEAST_CELLS: u64 = 3 * (2 * 2 + 1);
+
+fn interrupt(laboratory: Option<Laboratory>, signal: Signal, code: i32) {
+    let Some(laboratory) = laboratory else { return };
+    let child = laboratory.begin(RUN, 4);
+    let (coordinator, began) = (child.id().cast_signed(), Instant::now());
+    send(coordinator, signal);
+    let output = finish(child);
+    assert!(began.elapsed() < DOWN_WITHIN, "it took {:?} to end", began.elapsed());
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("btu rate --resume r1"), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    laboratory.assert_swept();
+    assert_resumes(&laboratory, "interrupted");
+}
+
+/// What is stored stays as it is, and `--resume` brings the rest of the same plan.
+fn assert_resumes(laboratory: &Laboratory, state: &str) {
+    let runs = laboratory.json(&["runs"]);
+    assert_eq!(runs[0]["state"], state, "{runs}");
+    let before = laboratory.json(&["show", "--cells"]);
+    let kept = before.as_array().expect("a list of cells");
+    assert!(kept.len() >= 4, "stored cells survive");
+    let output = laboratory.rate(&["--resume", "latest", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let after = laboratory.json(&["show", "--cells"]);
+    let all = after.as_array().expect("a list of cells");
+    assert_eq!(&all[..kept.len()], &kept[..], "cells that were stored stay as they were");
+    assert!(all.len() as u64 >= LEAST_CELLS, "{} cells", all.len());
+    assert_eq!(laboratory.json(&["runs"])[0]["state"], "complete");
+    laboratory.assert_down();
+}
+
+#[test]
+fn control_c() {
+    interrupt(Laboratory::open(), Signal::SIGINT, 130);
+}
+
+#[test]
+fn termination() {
+    interrupt(Laboratory::open_once(), Signal::SIGTERM, 143);
+}
+
+#[test]
+fn the_coordinator_is_killed() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let child = laboratory.begin(RUN, 4);
+    send(child.id().cast_signed(), Signal::SIGKILL);
+    finish(child);
+    laboratory.assert_down();
+    laboratory.assert_swept();
+    assert_resumes(&laboratory, "interrupted");
+}
+
+/// Killed while namespaces are made, while the network is checked, while work is calibrated: nothing is left, and the
+/// run, if there is one yet, can be finished.
+#[test]
+fn the_coordinator_is_killed_before_the_first_cell() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    for milliseconds in [20, 80, 200, 400, 800] {
+        let all: Vec<&str> = ["rate"].iter().chain(RUN).copied().collect();
+        let child = laboratory.command(&all).spawn().expect("btu starts");
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        send(child.id().cast_signed(), Signal::SIGKILL);
+        finish(child);
+        laboratory.assert_down();
+    }
+    let output = laboratory.rate(&["--resume", "latest", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(laboratory.stored_cells() >= LEAST_CELLS);
+    laboratory.assert_down();
+    laboratory.assert_swept();
+}
+
+/// Kills the process whose command line holds `part`; the run ends with a word about it.
+fn kill_part(laboratory: Option<Laboratory>, part: &str, word: &str) {
+    let Some(laboratory) = laboratory else { return };
+    let child = laboratory.begin(RUN, 4);
+    let began = Instant::now();
+    send(laboratory.process(part), Signal::SIGKILL);
+    let output = finish(child);
+    assert!(began.elapsed() < DOWN_WITHIN, "it took {:?} to end", began.elapsed());
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(word), "`{word}` is not in: {}", text(&output.stderr));
+    laboratory.assert_down();
+    laboratory.assert_swept();
+    assert_resumes(&laboratory, "failed");
+}
+
+#[test]
+fn an_agent_is_killed() {
+    kill_part(Laboratory::open_once(), "internal agent --station active", "the agent on active was killed by SIGKILL");
+}
+
+#[test]
+fn the_agent_of_the_machine_under_test_is_killed() {
+    kill_part(Laboratory::open_once(), "internal agent --station test", "the agent on test was killed by SIGKILL");
+}
+
+#[test]
+fn the_wire_is_killed() {
+    kill_part(Laboratory::open(), "internal wire", "the wire was killed by SIGKILL");
+}
+
+#[test]
+fn the_first_process_of_the_testbed_is_killed() {
+    kill_part(Laboratory::open(), "internal init", "the testbed");
+}
+
+#[test]
+fn the_outer_process_of_the_testbed_is_killed() {
+    kill_part(Laboratory::open(), "internal testbed", "the testbed");
+}
+
+/// A worker that dies takes only its cell along.
+#[test]
+fn a_worker_is_killed() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let child = laboratory.begin(RUN, 4);
+    send(laboratory.process("internal worker"), Signal::SIGKILL);
+    let cells = assert_goes_on(&laboratory, child);
+    let faults: Vec<String> = faults(&cells);
+    assert!(!faults.is_empty() && faults.len() <= 2, "one cell is marked: {faults:?}");
+}
+
+/// A worker that hangs is killed at its deadline and its cell marked.
+#[test]
+fn a_worker_hangs() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let child = laboratory.begin(RUN, 4);
+    send(laboratory.process("internal worker"), Signal::SIGSTOP);
+    let cells = assert_goes_on(&laboratory, child);
+    let faults: Vec<String> = faults(&cells);
+    assert!(
+        faults
+            .iter()
+            .any(|fault| fault.contains("was killed: not finished after") || fault.contains("not ready after")),
+        "{faults:?}"
+    );
+}
+
+fn assert_goes_on(laboratory: &Laboratory, child: Child) -> serde_json::Value {
+    let output = finish(child);
+    assert!(output.status.success(), "the run goes on: {}", text(&output.stderr));
+    laboratory.assert_down();
+    laboratory.json(&["show", "--cells"])
+}
+
+fn faults(cells: &serde_json::Value) -> Vec<String> {
+    let cells = cells.as_array().expect("a list of cells");
+    let faults = cells.iter().flat_map(|cell| cell["faults"].as_array().expect("a list of faults"));
+    faults.map(|fault| fault.as_str().expect("a text").to_owned()).collect()
+}

@@ -1,0 +1,326 @@
+//! Bad days of real hosts: whatever is killed, stopped, cut off, started again or no longer trusted, a rating goes on, or ends
+//! with a sentence; only cells that were hit are measured again, and the books of all others stay as they were.
+//!
+//! The drills wait most of their time, so three trios of hosts go through them side by side.
+
+use std::fs;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::drawn::is_there;
+use crate::hosts_lab::{Hosts, PATIENCE, Trio, ended, events};
+use crate::support::text;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// Two rows in at least three blocks, in cells long enough to be hit.
+const RATING: [&str; 8] = ["--component", "SEND,RECV", "--message", "65536", "--load", "idle", "--volume", "500 MB"];
+
+/// Longer than the control network may be silent before it counts as lost (10 s), and than a lease (5 s).
+const AWAY: Duration = Duration::from_secs(30);
+
+/// From the power cut to the agent's start.
+const REBOOT: Duration = Duration::from_secs(10);
+
+#[test]
+fn bad_days_side_by_side() {
+    let can = is_there("unshare") && is_there("cc");
+    let Some(hosts) = can.then(|| Hosts::raise_trios(3)).flatten() else { return };
+    hosts.start_agents();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            timed(hosts.trio(0), &[the_control_network_is_gone, a_host_reboots]);
+        });
+        scope.spawn(|| {
+            timed(hosts.trio(1), &[workers_are_killed_and_stopped, nothing_moves]);
+        });
+        timed(hosts.trio(2), &[clocks_that_disagree, a_pairing_code, certificates_are_revoked]);
+    });
+    hosts.lower();
+}
+
+fn timed(trio: Trio<'_>, drills: &[fn(Trio<'_>)]) {
+    for (number, drill) in drills.iter().enumerate() {
+        let began = Instant::now();
+        drill(trio);
+        println!("trio {}, drill {number}: {:?}", trio.number, began.elapsed());
+    }
+}
+
+/// A run that was complete in the end, with every cell stored once; the cells before the bad day are as they were.
+fn complete(trio: Trio<'_>, output: &Output, before: &[Value]) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let stored = trio.stored();
+    assert_eq!(stored["run"]["state"], "complete");
+    let cells = trio.cells();
+    assert_eq!(&cells[..before.len()], before, "what was stored stays");
+    let mut places: Vec<String> = cells.iter().map(|cell| format!("{} {}", cell["row"], cell["block"])).collect();
+    let all = places.len();
+    places.sort();
+    places.dedup();
+    assert_eq!(places.len(), all, "each cell is stored once");
+    assert!(all >= 6, "two rows in three blocks: {all}");
+    stored
+}
+
+fn faults(cells: &[Value]) -> Vec<&Value> {
+    let faults = |cell: &&Value| cell["faults"].as_array().is_some_and(|faults| !faults.is_empty());
+    cells.iter().filter(faults).map(|cell| &cell["faults"]).collect()
+}
+
+fn nothing_is_void(stored: &Value) {
+    assert_eq!(stored["result"]["invalid_cells"], 0, "{}", stored["result"]["warnings"]);
+}
+
+/// Cuts an interface off, in both directions.
+fn cut(hosts: &Hosts, name: &str, interface: &str) {
+    hosts.shell(
+        name,
+        &format!(
+            "nft add table inet drill && \
+             nft add chain inet drill in {{ type filter hook input priority 0 \\; }} && \
+             nft add chain inet drill out {{ type filter hook output priority 0 \\; }} && \
+             nft add rule inet drill in iifname {interface} drop && \
+             nft add rule inet drill out oifname {interface} drop"
+        ),
+    );
+}
+
+fn mend(hosts: &Hosts, name: &str) {
+    hosts.shell(name, "nft delete table inet drill");
+}
+
+fn the_control_network_is_gone(trio: Trio<'_>) {
+    let child = trio.begin(trio.rate(&RATING), 2);
+    let before = trio.cells();
+    trio.names().iter().for_each(|name| cut(trio.hosts, name, "eth0"));
+    thread::sleep(AWAY);
+    trio.names().iter().for_each(|name| mend(trio.hosts, name));
+    let stored = complete(trio, &ended(child), &before);
+    nothing_is_void(&stored);
+    let again = events(&stored, "is measured again");
+    assert_eq!(again.len(), 1, "one cell was hit: {again:?}");
+    println!("{again:?}");
+    for name in trio.names() {
+        assert!(again[0].contains(&format!("{name} came back after ")), "{again:?}");
+    }
+    assert!(again[0].contains("(the same agent)") && !again[0].contains("started again"), "{again:?}");
+}
+
+/// Its interfaces go down before its processes do, so that nobody hears a farewell, and its clock begins anew.
+fn a_host_reboots(trio: Trio<'_>) {
+    let (hosts, name) = (trio.hosts, trio.active());
+    let child = trio.begin(trio.rate(&RATING), 2);
+    let before = trio.cells();
+    let everything = [hosts.workers(name), vec![hosts.agent(name)]].concat();
+    hosts.shell(name, "ip link set eth0 down && ip link set m0 down");
+    for process in everything {
+        // A worker may have ended meanwhile.
+        kill(Pid::from_raw(process), Signal::SIGKILL).ok();
+    }
+    hosts.bury_agent(name);
+    thread::sleep(REBOOT);
+    hosts.shell(name, "ip link set eth0 up && ip link set m0 up");
+    start_with_another_clock(hosts, name);
+    let stored = complete(trio, &ended(child), &before);
+    nothing_is_void(&stored);
+    let warnings = stored["result"]["warnings"].to_string();
+    assert!(!warnings.contains("clock-drift"), "a clock that began anew does not drift: {warnings}");
+    let again = events(&stored, "is measured again");
+    println!("{again:?}");
+    assert_eq!(again.len(), 1, "one cell was hit: {again:?}");
+    assert!(again[0].contains(&format!("{name} came back after ")), "{again:?}");
+    assert!(again[0].contains("(its agent was started again)"), "{again:?}");
+}
+
+/// An agent whose monotonic clock began a day and an hour earlier than that of the machine.
+fn start_with_another_clock(hosts: &Hosts, name: &str) {
+    let before = ["unshare", "--time", "--monotonic", "90000", "--boottime", "90000", "--fork"];
+    hosts.start_agent_as(name, &before, &["--identity", &hosts.path(&format!("{name}.pem"))]);
+}
+
+/// A worker in the middle of its work: it is there for a while.
+fn working(trio: Trio<'_>, name: &str) -> i32 {
+    let deadline = Instant::now() + PATIENCE;
+    let mut before = Vec::new();
+    loop {
+        let now = trio.hosts.workers(name);
+        if let Some(worker) = now.iter().find(|worker| before.contains(*worker)) {
+            return *worker;
+        }
+        assert!(Instant::now() < deadline, "{name} has no worker");
+        before = now;
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Each takes its own cell along, and no other: a cell that an activity spoilt is kept with its fault, and not hidden.
+fn workers_are_killed_and_stopped(trio: Trio<'_>) {
+    let long = [&RATING[..6], &["--volume", "1 GB"]].concat();
+    let child = trio.begin(trio.rate(&long), 1);
+    let before = trio.cells();
+    kill(Pid::from_raw(working(trio, trio.active())), Signal::SIGKILL).unwrap();
+    let cells = trio.runs().1;
+    let deadline = Instant::now() + PATIENCE;
+    while trio.runs().1 < cells + 2 {
+        assert!(Instant::now() < deadline, "the run does not go on");
+        thread::sleep(Duration::from_millis(50));
+    }
+    kill(Pid::from_raw(working(trio, trio.active())), Signal::SIGSTOP).unwrap();
+    let stored = complete(trio, &ended(child), &before);
+    assert_eq!(stored["result"]["invalid_cells"], 2, "{}", stored["result"]["warnings"]);
+    let cells = trio.cells();
+    let faults = faults(&cells);
+    println!("{faults:?}");
+    let [killed, stopped] = &faults[..] else { panic!("two cells are marked: {faults:?}") };
+    assert!(killed.to_string().contains("on active died: killed by signal 9"), "{killed}");
+    assert!(stopped.to_string().contains("on active was killed: not finished after"), "{stopped}");
+    assert!(events(&stored, "is measured again").is_empty(), "no host was lost: {}", stored["run"]["events"]);
+}
+
+/// The hosts answer, and what they should move does not come through.
+fn nothing_moves(trio: Trio<'_>) {
+    let (hosts, name) = (trio.hosts, trio.active());
+    let child = trio.begin(trio.rate(&RATING), 2);
+    let before = trio.cells();
+    cut(hosts, name, "m0");
+    let output = ended(child);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the hosts answer but move no data: the last 3 cells waited in vain"), "{said}");
+    assert!(said.contains("btu rate --resume"), "{said}");
+    println!("{said}");
+    mend(hosts, name);
+    let stored = complete(trio, &trio.desk(&["rate", "--resume", "latest", "--quiet"]).output().unwrap(), &before);
+    assert_eq!(stored["result"]["invalid_cells"], 3, "{}", stored["result"]["warnings"]);
+}
+
+/// A monotonic clock that began a day and an hour earlier, and a wall clock that is three hours ahead.
+fn clocks_that_disagree(trio: Trio<'_>) {
+    let hosts = trio.hosts;
+    let [_, active, passive] = trio.names() else { panic!("a trio has three hosts") };
+    let library = hosts.path("shift.so");
+    let source = hosts.path("shift.c");
+    fs::write(&source, include_str!("hosts_lab/shift.c")).unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).output().unwrap();
+    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
+    let preload = format!("LD_PRELOAD={library}");
+    for name in [active, passive] {
+        hosts.end_agent(name);
+    }
+    start_with_another_clock(hosts, active);
+    let identity = hosts.path(&format!("{passive}.pem"));
+    hosts.start_agent_as(passive, &["env", &preload], &["--identity", &identity]);
+    for name in [active, passive] {
+        hosts.await_agent(name);
+    }
+    let stored = complete(trio, &trio.rate(&RATING).output().unwrap(), &[]);
+    nothing_is_void(&stored);
+    let clock = |name: &String, field: &str| {
+        let environments = stored["run"]["environments"].as_array().expect("a list");
+        let found = environments.iter().find(|environment| environment[1]["name"] == **name);
+        found.and_then(|found| found[1]["clock"][field].as_i64()).expect("a clock")
+    };
+    let seconds = |nanoseconds: i64| nanoseconds as f64 / 1e9;
+    // Each is known to half its round trip, which is far below a second.
+    assert!((seconds(clock(active, "offset_ns")) - 90_000.0).abs() < 1.0, "{}", clock(active, "offset_ns"));
+    assert!((seconds(clock(passive, "wall_offset_ns")) - 10_800.0).abs() < 1.0, "{}", clock(passive, "wall_offset_ns"));
+    assert!(seconds(clock(active, "wall_offset_ns")).abs() < 1.0 && seconds(clock(passive, "offset_ns")).abs() < 1.0);
+    for cell in trio.cells() {
+        let skew = cell["start_skew_ns"].as_u64().expect("a skew");
+        assert!(skew < 5_000_000_000, "starts are compared by the controller's clock: {skew} ns");
+    }
+    let warnings = stored["result"]["warnings"].to_string();
+    assert!(warnings.contains("clocks-apart") && !warnings.contains("clock-drift"), "{warnings}");
+    for name in [active, passive] {
+        hosts.end_agent(name);
+        hosts.start_agent(name);
+        hosts.await_agent(name);
+    }
+}
+
+/// Every host shows a code, and there are no keys at all.
+fn a_pairing_code(trio: Trio<'_>) {
+    let hosts = trio.hosts;
+    let mut codes = Vec::new();
+    for name in trio.names() {
+        hosts.end_agent(name);
+        hosts.start_agent_as(name, &[], &["--pair"]);
+        let said = hosts.said(name);
+        let code = said.split_whitespace().nth(2).expect("pairing code CODE, ...").trim_end_matches(',');
+        codes.push(format!("{name}={code}"));
+    }
+    let paired: Vec<&str> = codes.iter().flat_map(|code| ["--pair", code.as_str()]).collect();
+    let rate = || {
+        let mut command = trio.rate(&[&RATING[..], &paired].concat());
+        command.env_remove("BTU_IDENTITY");
+        command.output().unwrap()
+    };
+    let stored = complete(trio, &rate(), &[]);
+    nothing_is_void(&stored);
+    for host in stored["run"]["plan"]["network"]["hosts"].as_array().expect("three hosts") {
+        assert_eq!(host["reached"]["by"], "pairing");
+    }
+    let shown = stored.to_string();
+    assert!(codes.iter().all(|code| !shown.contains(code.split_once('=').expect("a code").1)), "a code was stored");
+    // A code is good for one controller.
+    let again = rate();
+    let said = text(&again.stderr);
+    assert_eq!(again.status.code(), Some(3), "{said}");
+    assert!(said.contains("start the agent again for a new code"), "{said}");
+    println!("{said}");
+    trio.names().iter().for_each(|name| hosts.end_agent(name));
+}
+
+/// A controller's certificate is revoked in the middle of its run, and then an agent's.
+fn certificates_are_revoked(trio: Trio<'_>) {
+    let (hosts, list) = (trio.hosts, trio.hosts.path("keys/revoked.crl"));
+    hosts.issue("keys", "carol", "controller", "carol.pem");
+    for name in trio.names() {
+        let identity = hosts.path(&format!("{name}.pem"));
+        hosts.start_agent_as(name, &[], &["--identity", &identity, "--revoked", &list]);
+        hosts.await_agent(name);
+    }
+    let identity = hosts.path("carol.pem");
+    let carol = [&RATING[..], &["--identity", &identity]].concat();
+    let child = trio.begin(trio.rate(&carol), 2);
+    hosts.keys_command("keys", &["revoke", "carol"]);
+    hosts.reload_agents(trio.names());
+    let output = ended(child);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("refused this controller's certificate: it is revoked"), "{said}");
+    assert!(said.contains("btu rate --resume"), "{said}");
+    refused(trio, &carol, "refused this controller's certificate: it is revoked");
+    // Carol's run holds the hosts until its lease ends, and a busy host could be told of instead of the revoked one.
+    all_are_free(trio);
+    hosts.keys_command("keys", &["revoke", trio.active()]);
+    let warned = [&RATING[..], &["--revoked", &list]].concat();
+    refused(trio, &warned, &format!("the certificate that {} shows is revoked", trio.active()));
+}
+
+/// Waits until a run can have every host.
+fn all_are_free(trio: Trio<'_>) {
+    let deadline = Instant::now() + PATIENCE;
+    let inventory = trio.inventory();
+    loop {
+        let roll = trio.desk(&["hosts", "check", &inventory, "--quiet"]).output().unwrap();
+        if roll.status.success() && !text(&roll.stdout).contains("busy") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{}{}", text(&roll.stdout), text(&roll.stderr));
+    }
+}
+
+/// Nothing is begun, and a line says why.
+fn refused(trio: Trio<'_>, arguments: &[&str], why: &str) {
+    let runs = trio.runs();
+    let output = trio.rate(arguments).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains(why), "{said}");
+    println!("{said}");
+    assert_eq!(trio.runs(), runs, "nothing was begun");
+}

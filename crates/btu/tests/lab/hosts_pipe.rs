@@ -1,0 +1,216 @@
+//! `btu pipe` between this machine and another one, with an agent there, and on bad days.
+
+use std::process::Output;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::once;
+use crate::hosts_lab::{Hosts, ended, events};
+use crate::support::text;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// The other machine, with its addresses on both networks.
+const ALPHA: &str = "alpha=198.18.1.1@10.99.0.10";
+
+/// Killing anything there ends the run within this; on a machine with other work it may take as much again.
+const ENDS_WITHIN: Duration = Duration::from_secs(4);
+
+#[test]
+fn a_pipe_between_two_machines_is_measured_and_survives_bad_days() {
+    let Some(mut hosts) = Hosts::raise(1) else { return };
+    // The desk takes part in what is measured, too.
+    hosts.shell("desk", "ip address add 10.99.0.1/24 dev measured");
+    hosts.start_agents();
+    signature(&hosts);
+    layers(&hosts);
+    under_load(&hosts);
+    hint(&hosts);
+    over_ipv6(&hosts);
+    refused(&hosts);
+    if !once::tested_already() {
+        bad_days(&mut hosts);
+    }
+    hosts.lower();
+}
+
+/// A quick run to that machine.
+fn measured(hosts: &Hosts, arguments: &[&str]) -> Value {
+    measured_to(hosts, ALPHA, arguments)
+}
+
+fn measured_to(hosts: &Hosts, to: &str, arguments: &[&str]) -> Value {
+    let result =
+        Hosts::json(hosts.desk(&[&["pipe", "--to", to, "--precision", "quick", "--quiet"], arguments].concat()));
+    assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
+    result
+}
+
+fn signature(hosts: &Hosts) {
+    let result = measured(hosts, &["--sizes", "1,1KiB,64KiB,1MiB", "--integrity"]);
+    let place = &result["run"]["plan"]["place"];
+    assert_eq!(
+        (&place["where"], &place["name"], &place["measured"]),
+        (&"machines".into(), &"alpha".into(), &"10.99.0.10".into())
+    );
+    let sizes = result["result"]["sizes"].as_array().expect("a signature has sizes");
+    assert_eq!(sizes.len(), 4);
+    let books = &result["result"]["books"];
+    assert_eq!(books["wrong"], 0, "{books}");
+    assert!(books["sent"] == books["received"] && books["checked"] == books["received"], "{books}");
+    // The desk and the host, before and after; the host's clock is this machine's own.
+    let environments = result["run"]["environments"].as_array().unwrap();
+    let names: Vec<Option<&str>> = environments.iter().map(|one| one[1]["name"].as_str()).collect();
+    assert_eq!(names, [None, Some("alpha"), Some("alpha"), None]);
+    let clock = &environments[1][1]["clock"];
+    let (offset, trip) = (clock["offset_ns"].as_i64().unwrap(), clock["round_trip_ns"].as_i64().unwrap());
+    assert!(offset.abs() <= trip / 2 + 1, "{offset} of {trip}");
+    let shown = text(&hosts.lab_command(&["show"]).output().unwrap().stdout);
+    let told = "the far end is on alpha, measured at 10.99.0.10, controlled by TLS to 198.18.1.1:7417";
+    assert!(shown.contains(told), "{shown}");
+}
+
+fn layers(hosts: &Hosts) {
+    let result = measured(hosts, &["--layers", "--sizes", "64,32KiB"]);
+    let series = result["run"]["plan"]["series"].as_array().unwrap();
+    let kinds: Vec<&str> = series.iter().filter_map(|plan| plan["kind"].as_str()).collect();
+    assert_eq!(kinds[..5], ["udp", "tcp", "tls", "http2", "quic"], "no transport of one machine");
+    assert_eq!(result["run"]["cells"].as_u64(), Some(2 * kinds.len() as u64), "{}", result["run"]["summary"]);
+}
+
+fn under_load(hosts: &Hosts) {
+    let result = measured(hosts, &["--load", "cpu,transfer", "--sizes", "1,64KiB,128KiB"]);
+    let told = events(&result, "the load `transfer` did");
+    assert_eq!(told.len(), 1, "{}", result["run"]["events"]);
+    assert!(!told[0].contains("did 0 bytes"), "{told:?}");
+    assert!(!is_at_work(hosts), "the load's server went with the reservation");
+}
+
+fn hint(hosts: &Hosts) {
+    let result = measured(hosts, &["--hint"]);
+    let steps = result["result"]["two"]["steps"].as_array();
+    assert!(steps.is_some_and(|steps| steps.len() > 3), "{}", result["result"]["two"]);
+}
+
+/// Every transport of a network, beside the load that is a transfer.
+fn over_ipv6(hosts: &Hosts) {
+    if !(hosts.speak_ipv6("desk", "measured", "fd99::1") && hosts.speak_ipv6("alpha", "m0", "fd99::10")) {
+        return;
+    }
+    let to = "alpha=198.18.1.1@fd99::10";
+    let result = measured_to(hosts, to, &["--layers", "--sizes", "64,32KiB"]);
+    let series = result["run"]["plan"]["series"].as_array().unwrap();
+    assert_eq!(series[0]["place"]["measured"], "fd99::10");
+    assert_eq!(result["run"]["cells"].as_u64(), Some(2 * series.len() as u64), "{}", result["run"]["summary"]);
+    let result = measured_to(hosts, to, &["--load", "transfer", "--sizes", "1,64KiB"]);
+    assert!(!events(&result, "the load `transfer` did").is_empty(), "{}", result["run"]["events"]);
+}
+
+/// What makes no sense, and what the other machine does not do, begins nothing or ends with the reason.
+fn refused(hosts: &Hosts) {
+    let said = |arguments: &[&str], code: i32| {
+        let output = hosts.desk(&[&["pipe", "--quiet", "--sizes", "64"], arguments].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let inventory = hosts.inventory(|text| text);
+    assert!(said(&["--hosts", &inventory, "--to", "omega"], 2).contains("there are alpha"));
+    assert!(said(&["--hosts", &inventory], 2).contains("--to"));
+    assert!(said(&["--to", ALPHA, "--transport", "unix-stream"], 2).contains("inside one machine"));
+    assert!(said(&["--to", ALPHA, "--from", "beta"], 2).contains("this machine sends first"));
+    assert!(said(&["--to", "alpha=198.18.1.1:9"], 3).contains("does `btu agent` run there"));
+    let elsewhere = said(&["--to", "alpha=198.18.1.1@10.99.0.99"], 1);
+    assert!(elsewhere.contains("10.99.0.99, which is to be its address on the measured network"), "{elsewhere}");
+    assert_eq!(hosts.stored()["run"]["state"], "failed");
+}
+
+fn bad_days(hosts: &mut Hosts) {
+    let send = |process: i32, signal| kill(Pid::from_raw(process), signal).unwrap();
+    let (output, took) = in_the_middle(hosts, |hosts| send(worker_there(hosts), Signal::SIGKILL));
+    interrupted(hosts, &output, "killed by signal 9");
+    assert!(took < ENDS_WITHIN, "{took:?}");
+    let (output, took) = in_the_middle(hosts, |hosts| hosts.signal_agent("alpha", Signal::SIGKILL));
+    interrupted(hosts, &output, "host alpha");
+    assert!(took < ENDS_WITHIN, "{took:?}");
+    hosts.bury_agent("alpha");
+    hosts.start_agent("alpha");
+    hosts.await_agents();
+    finished(hosts);
+    // The agent ends its part with the lease; a host that says nothing at all is noticed by the connection's keep-alive.
+    let (output, took) = in_the_middle(hosts, partition);
+    interrupted(hosts, &output, "killed: its controller was not heard any more");
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    hosts.shell("alpha", "nft delete table ip drill");
+    let (output, took) = in_the_middle(hosts, |hosts| send(controller(hosts), Signal::SIGINT));
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(took < ENDS_WITHIN, "{took:?}");
+    in_the_middle(hosts, |hosts| send(controller(hosts), Signal::SIGKILL));
+    // Nobody released the host; its lease ends, and the work with it.
+    let deadline = Instant::now() + Duration::from_secs(8);
+    while is_at_work(hosts) {
+        assert!(Instant::now() < deadline, "its worker lives on");
+        thread::sleep(Duration::from_millis(100));
+    }
+    finished(hosts);
+}
+
+/// Begins a long run, has something happen after two sizes, and sees how long the run then takes to end.
+fn in_the_middle(hosts: &mut Hosts, happen: impl FnOnce(&Hosts)) -> (Output, Duration) {
+    let long = ["pipe", "--to", ALPHA, "--precision", "quick", "--sizes", "1..64KiB", "--quiet"];
+    let child = hosts.begin(hosts.desk(&long), 2);
+    let began = Instant::now();
+    happen(hosts);
+    let output = ended(child);
+    println!("ended after {:?}: {}", began.elapsed(), text(&output.stderr));
+    (output, began.elapsed())
+}
+
+fn interrupted(hosts: &Hosts, output: &Output, told: &str) {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(told) && said.contains("btu pipe --resume"), "{said}");
+    let stored = hosts.stored();
+    assert_eq!(stored["run"]["state"], "interrupted", "{said}");
+    assert!(stored["result"]["sizes"].as_array().is_some_and(|sizes| sizes.len() >= 2), "finished sizes are kept");
+}
+
+/// The newest run can be finished.
+fn finished(hosts: &Hosts) {
+    let before = hosts.runs();
+    let output = hosts.desk(&["pipe", "--resume", "latest", "--quiet"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let after = hosts.runs();
+    assert!(after.0 == before.0 && after.1 > before.1, "the same run went on: {before:?} {after:?}");
+    assert_eq!(hosts.stored()["run"]["state"], "complete");
+}
+
+/// The agent's worker, as this test sees it.
+fn worker_there(hosts: &Hosts) -> i32 {
+    let parent = format!("PPid:\t{}\n", hosts.agent("alpha"));
+    let is_child = |process: i32| {
+        std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.contains(&parent))
+    };
+    let found = hosts.lab.processes().into_iter().find(|(process, _)| is_child(*process));
+    found.expect("the agent has a worker").0
+}
+
+/// Whether anybody's worker lives.
+fn is_at_work(hosts: &Hosts) -> bool {
+    hosts.lab.processes().iter().any(|(_, line)| line.contains("internal worker"))
+}
+
+fn controller(hosts: &Hosts) -> i32 {
+    hosts.lab.process("the controller", |line| {
+        line.contains(" pipe --to") && !line.contains(" exec ") && !line.contains(" enter ")
+    })
+}
+
+/// Nothing comes in there any more, as behind a switch without power.
+fn partition(hosts: &Hosts) {
+    hosts.shell(
+        "alpha",
+        "nft add table ip drill && nft add chain ip drill in { type filter hook input priority 0 \\; } && \
+         nft add rule ip drill in iifname eth0 drop && nft add rule ip drill in iifname m0 drop",
+    );
+}

@@ -1,0 +1,27 @@
+//! The real program in laboratories: namespaces, agents, networks.
+//!
+//! Tests share the machine by [`share`]: those that wait or drill run side by side, those that measure run alone.
+
+mod agent;
+mod agent_bounds;
+mod common;
+mod compare;
+mod drawn;
+mod drills;
+mod file_capabilities;
+mod hosts;
+mod hosts_drills;
+mod hosts_lab;
+mod hosts_pipe;
+mod hosts_ssh;
+mod machines;
+mod model_check;
+mod net;
+mod net_truth;
+mod pipe;
+mod resume;
+mod share;
+mod strangers;
+#[path = "../support/mod.rs"]
+mod support;
+mod truth;

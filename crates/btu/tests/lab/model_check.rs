@@ -1,0 +1,206 @@
+//! `btu model --check`: predictions beside the simulator and beside real packets, with the real program.
+
+use crate::drawn::{Lab, finish};
+use crate::share::Share;
+use crate::support::text;
+use btu_medium::sim::offers;
+use btu_network::Drawing;
+use btu_units::Span;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// A line of 1 Mb/s with chance in one direction and a clock's beat in the other.
+const LINE: &str = "name = \"line\"\n[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\n\
+                    [traffic.chance]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\nload = \"50 %\"\n\
+                    [traffic.beat]\nfrom = \"b\"\nto = \"a\"\nsize = \"1000 B\"\nload = \"50 %\"\n\
+                    arrivals = \"periodic\"\n";
+
+/// Octets that a frame of 1000 occupies until its last bit, and until the next may begin: a preamble of 8, a gap of 12.
+const UNTIL_LAST: f64 = 1008.0 * 8.0 / 1e6;
+const UNTIL_NEXT: f64 = 1020.0 * 8.0 / 1e6;
+
+/// What a packet may take beside the line and the lateness that was noted, in the mean: the way through the kernel on both
+/// sides, on a machine that has other things to do. The same as is allowed to a drawn delay elsewhere.
+const KERNEL: f64 = 0.2e-3;
+
+/// How far the clocks of stamps and deadlines may be apart.
+const CLOCKS: f64 = 2e-6;
+
+fn btu(arguments: &[&str]) -> std::process::Output {
+    std::process::Command::new(env!("CARGO_BIN_EXE_btu")).args(arguments).output().expect("btu runs")
+}
+
+fn json(output: &std::process::Output) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+fn points(check: &Value, flow: usize) -> &Vec<Value> {
+    check["cases"][0]["flows"][flow]["points"].as_array().unwrap_or_else(|| panic!("{check}"))
+}
+
+fn file(directory: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = directory.path().join(name);
+    std::fs::write(&path, text).expect("a file");
+    path.display().to_string()
+}
+
+#[test]
+fn the_prediction_of_a_line_is_what_the_simulator_says() {
+    let _share = Share::one();
+    let directory = tempfile::tempdir().expect("a directory");
+    let (line, csv) = (file(&directory, "line.toml", LINE), directory.path().join("check.csv").display().to_string());
+    let svg = directory.path().join("check.svg").display().to_string();
+    let common = ["model", &line, "--check", "sim", "--points", "2", "--replications", "3", "--quiet"];
+    let check = json(&btu(&[&common[..], &["--csv", &csv, "--svg", &svg, "--json"]].concat()));
+    assert_eq!(check["cases"][0]["answers"], serde_json::json!(["simulated"]));
+    let low = &points(&check, 0)[0];
+    let (predicted, simulated) = (number(&low["predicted_seconds"]), number(&low["simulated_seconds"]["value"]));
+    // Within 1 %: at 5 % load there is next to no waiting to disagree about.
+    assert!((predicted / simulated - 1.0).abs() < 0.01, "{predicted} {simulated}");
+    assert!(low.get("measured").is_none());
+    let rows = std::fs::read_to_string(csv).expect("the rows");
+    assert_eq!(rows.lines().count(), 1 + 2 * 2, "{rows}");
+    assert!(std::fs::read_to_string(svg).expect("the picture").contains("simulated"));
+}
+
+#[test]
+fn what_cannot_be_offered_is_refused_before_anything_is_raised() {
+    let _share = Share::one();
+    let directory = tempfile::tempdir().expect("a directory");
+    let line = file(&directory, "line.toml", LINE);
+    let greedy =
+        file(&directory, "greedy.toml", &LINE.replace("load = \"50 %\"\narrivals = \"periodic\"", "saturated = true"));
+    for (more, code, said) in [
+        (vec![greedy.as_str(), "--check", "net"], 2, "always has one more"),
+        (vec!["satellite", "--check", "net"], 2, "when a reply has come"),
+        (vec!["campus", "--check", "net"], 3, "1000 is the most"),
+        (vec![&line, "--check", "net", "--net-time", "0.5 s"], 2, "--net-time"),
+        (vec![&line, "--net-time", "5 s"], 2, "--check"),
+    ] {
+        let output = btu(&[&["model"], &more[..]].concat());
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(said), "{more:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn sizes_that_no_packet_has_make_a_point_void() {
+    let _share = Share::one();
+    let directory = tempfile::tempdir().expect("a directory");
+    for size in ["\"40 B\"", "{ exponential = \"500 B\" }"] {
+        let bare = LINE.replace("rate = ", "framing = \"bare\"\nrate = ");
+        let odd = file(&directory, "odd.toml", &bare.replace("\"1000 B\"", size));
+        let check = json(&btu(&["model", &odd, "--check", "net", "--points", "1", "--json"]));
+        let measured = &points(&check, 0)[0]["measured"];
+        assert!(measured["delay_seconds"].is_null(), "{measured}");
+        assert!(text_of(&measured["void"][0]).contains("54 to 1518 B"), "{measured}");
+    }
+}
+
+/// The mean delay of the packets that count, when they pass a line one after the other (Lindley 1952).
+fn on_paper(drawing: &Drawing, seed: u64, number: u32, flow: u32, duration: f64) -> f64 {
+    let (mut free, mut delays) = (0.0_f64, Vec::new());
+    let offers = offers(drawing, seed, number, Span::from_seconds_f64(duration));
+    for at in offers.iter().filter(|offer| offer.flow == flow).map(|offer| offer.at.seconds()) {
+        let begin = at.max(free);
+        free = begin + UNTIL_NEXT;
+        // The first tenth is warm-up.
+        delays.extend((at >= duration / 10.0).then_some(begin + UNTIL_LAST - at));
+    }
+    delays.iter().sum::<f64>() / delays.len() as f64
+}
+
+/// Every replication gives the mean that these very packets have on paper, and what the machine is known to add.
+#[test]
+fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
+    let Some(lab) = Lab::open_alone() else { return };
+    let line = lab.file(LINE).display().to_string();
+    let common =
+        ["model", &line, "--check", "sim,net", "--seed", "1989", "--replications", "3", "--net-time", "4500 ms"];
+    let output = lab.output(&[&common[..], &["--sweep", "traffic.chance.load=30..60 %:30", "--json"]].concat());
+    let check = json(&output);
+    let mut judged = 0;
+    for (place, load) in [30, 60].into_iter().enumerate() {
+        let drawn = LINE.replacen("50 %", &format!("{load} %"), 1);
+        let drawing = Drawing::read(&drawn, "line.toml").expect("a drawing");
+        for flow in 0..2 {
+            let point = &points(&check, flow as usize)[place];
+            let measured = &point["measured"];
+            assert_eq!(measured["sent"], measured["received"], "{measured}");
+            let books = &measured["network"];
+            let sum = number(&books["received"]) + number(&books["lost"]) + number(&books["in_flight"]);
+            assert!((number(&books["sent"]) - sum).abs() < 0.5, "{books}");
+            let late = number(&measured["sender_late_seconds"]) + number(&measured["wire_late_seconds"]);
+            let means: Vec<f64> =
+                measured["replications_seconds"].as_array().expect("means").iter().map(number).collect();
+            let paper: Vec<f64> = (0..3).map(|number| on_paper(&drawing, 1989, number, flow, 1.5)).collect();
+            println!("{load} %, flow {flow}: {means:?} of {paper:?}, {late} late, void {}", measured["void"]);
+            for (mean, paper) in means.iter().zip(&paper) {
+                assert!(*mean >= paper - CLOCKS, "faster than the line: {mean} of {paper}");
+            }
+            let excess = (means.iter().sum::<f64>() - paper.iter().sum::<f64>()) / 3.0;
+            // A late packet keeps those behind it waiting, by up to 1/(1 - load) of what it is late.
+            let known = late / (1.0 - f64::from(load) / 100.0);
+            assert!(excess <= known + KERNEL, "{excess} more than on paper, of which {known} is known");
+            // Chance is fixed by the seed: what the interval is wide of stays the same.
+            let (interval, simulated) =
+                (&measured["delay_seconds"]["interval"], number(&point["simulated_seconds"]["value"]));
+            let half = (number(&interval["high"]) - number(&interval["low"])) / 2.0;
+            let value = number(&measured["delay_seconds"]["value"]);
+            assert!(
+                (value - simulated).abs() <= 2.0 * half + known + KERNEL,
+                "{value} measured, {simulated} simulated"
+            );
+            judged += 1;
+        }
+    }
+    assert_eq!(judged, 4);
+    lab.assert_gone();
+    lab.assert_no_files();
+}
+
+#[test]
+fn losses_and_overload_are_told_from_each_other() {
+    let Some(lab) = Lab::open_alone() else { return };
+    let lossy = LINE.replace("rate = ", "loss = \"20 %\"\nrate = ");
+    let line = lab.file(&lossy).display().to_string();
+    let common = ["model", &line, "--check", "net", "--replications", "2", "--net-time", "3 s", "--json"];
+    let check = json(&lab.output(&[&common[..], &["--sweep", "traffic.chance.load=40..160 %:120"]].concat()));
+    for (point, overloaded) in points(&check, 0).iter().zip([false, true]) {
+        let (measured, books) = (&point["measured"], &point["measured"]["network"]);
+        assert_eq!(measured["overloaded"], overloaded, "{point}");
+        // A busy machine may be late, and says so; nothing else may be wrong.
+        let void = measured["void"].as_array().expect("reasons");
+        assert!(void.iter().all(|why| text_of(why).contains("lateness of this machine")), "{point}");
+        let dropped: f64 = books["dropped"].as_object().expect("causes").values().map(number).sum();
+        assert!(number(&books["dropped"]["loss"]) > 0.0 && (number(&books["lost"]) - dropped).abs() < 0.5, "{books}");
+    }
+    lab.assert_gone();
+}
+
+#[test]
+fn interrupted_it_leaves_nothing_behind() {
+    let Some(lab) = Lab::open_once() else { return };
+    let line = lab.file(LINE).display().to_string();
+    for (signal, code) in [(Signal::SIGINT, Some(130)), (Signal::SIGTERM, Some(143)), (Signal::SIGKILL, None)] {
+        let check = lab.btu(&["model", &line, "--check", "net", "--net-time", "10 min"]).spawn().expect("btu runs");
+        lab.process("offer", |line| line.contains("internal offer") && !line.contains("enter"));
+        kill(Pid::from_raw(check.id().cast_signed()), signal).expect("it runs");
+        let output = finish(check);
+        assert_eq!(output.status.code(), code, "{signal}: {}", text(&output.stderr));
+        lab.assert_gone();
+    }
+    // What the killed one left in the directory of networks goes with the next.
+    assert!(lab.run(LINE, &["--", "true"]).status.success());
+    lab.assert_no_files();
+}

@@ -1,0 +1,196 @@
+//! `btu net`: networks raised from files, entered, looked at, killed and taken down, with the real program.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::drawn::{BAD_DAY, LINE, Lab, finish, is_there};
+use crate::support::text;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+#[test]
+fn a_command_runs_in_its_station_and_its_exit_code_is_passed_on() {
+    let Some(lab) = Lab::open() else { return };
+    let inside = "hostname; cat /etc/hosts; ls /sys/class/net; pwd; exit 7";
+    let output = lab.run(LINE, &["--at", "server", "--", "sh", "-c", inside]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
+    assert!(said.starts_with("server\n127.0.0.1 localhost\n198.18.0.1 client\n198.18.0.2 server\n"), "{said}");
+    assert!(said.ends_with(&format!("{}\n", std::env::current_dir().unwrap().display())), "{said}");
+    assert!(text(&output.stderr).contains("Wire: "), "{}", text(&output.stderr));
+    let silent = lab.run(LINE, &["--quiet", "--", "true"]);
+    assert_eq!((silent.status.code(), text(&silent.stderr).contains("Wire: ")), (Some(0), false));
+    for (command, code) in [("/nowhere/x", 127), ("/etc", 126)] {
+        let output = lab.run(LINE, &["--", command]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    }
+    lab.assert_gone();
+    lab.assert_no_files();
+}
+
+#[test]
+fn stations_are_found_by_name() {
+    let Some(lab) = Lab::open().filter(|_| is_there("ping")) else { return };
+    let output = lab.run(LINE, &["--", "ping", "-c", "3", "-i", "0.2", "server"]);
+    assert!(output.status.success(), "{} {}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).contains("3 received"), "{}", text(&output.stdout));
+    lab.assert_gone();
+}
+
+#[test]
+fn two_stations_talk_over_the_drawn_link() {
+    let Some(lab) = Lab::open().filter(|_| is_there("iperf3")) else { return };
+    lab.up(LINE);
+    let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().unwrap();
+    lab.await_command("iperf3 -s -J");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    // What was under way at the end is missing from iperf3's sum, so the receiver's seconds are looked at one by one.
+    let seconds = loop {
+        let output =
+            lab.exec("client", &["iperf3", "-J", "--get-server-output", "-t", "6", "-c", "server"]).output().unwrap();
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
+        // It may not listen yet; and now and then it does not hand over what its server saw.
+        match result["server_output_json"]["intervals"].as_array() {
+            Some(seconds) if output.status.success() => break seconds.clone(),
+            _ => assert!(Instant::now() < deadline, "no receiver's seconds in what iperf3 says: {result}"),
+        }
+    };
+    let seconds = seconds.iter();
+    let rates = seconds.filter_map(|second| second["sum"]["bits_per_second"].as_f64());
+    let mut rates: Vec<f64> = rates.collect();
+    rates.sort_unstable_by(f64::total_cmp);
+    let rate = rates[rates.len() / 2];
+    // TCP with time stamps in frames of 1514 octets, which occupy 1538.
+    let expected = 10e6 * 1448.0 / 1538.0;
+    println!("{:.3} Mb/s of {:.3}", rate / 1e6, expected / 1e6);
+    assert!((rate / expected - 1.0).abs() < 0.02, "{rate} instead of {expected}");
+    let status = lab.status();
+    let inside = status[0]["processes"].as_array().unwrap();
+    assert!(inside.iter().any(|one| one["station"] == "server" && one["command"] == "iperf3 -s -J"), "{inside:?}");
+    assert!(status[0]["wire"]["frames_in"].as_u64().unwrap() > 3_000, "{}", status[0]["wire"]);
+    assert!(lab.output(&["net", "down"]).status.success());
+    server.wait().unwrap();
+    lab.assert_gone();
+    lab.assert_no_files();
+}
+
+#[test]
+fn a_name_is_taken_once_and_unknown_ones_are_answered_with_the_known() {
+    let Some(lab) = Lab::open() else { return };
+    lab.up(LINE);
+    let file = lab.file(LINE);
+    let again = lab.output(&["net", "up", file.to_str().unwrap()]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("a network of that name is up"), "{}", text(&again.stderr));
+    let second = lab.output(&["net", "up", file.to_str().unwrap(), "--name", "second"]);
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    let which = lab.exec("client", &["true"]).output().unwrap();
+    assert_eq!(which.status.code(), Some(2));
+    assert!(text(&which.stderr).contains("several are up: line, second"), "{}", text(&which.stderr));
+    let nobody = lab.output(&["net", "exec", "--name", "second", "printer", "--", "true"]);
+    assert_eq!(nobody.status.code(), Some(2));
+    assert!(text(&nobody.stderr).contains("enter printer: there is no such station"), "{}", text(&nobody.stderr));
+    assert!(lab.output(&["net", "down", "--all"]).status.success());
+    lab.assert_gone();
+    lab.assert_no_files();
+    assert_eq!(lab.output(&["net", "down"]).status.code(), Some(2));
+}
+
+#[test]
+fn signals_reach_the_command_and_its_end_is_passed_on() {
+    let Some(lab) = Lab::open() else { return };
+    lab.up(LINE);
+    let asleep = lab.exec("client", &["sleep", "1001"]).spawn().unwrap();
+    lab.await_command("sleep 1001");
+    kill(Pid::from_raw(asleep.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let status = finish(asleep).status;
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(Signal::SIGTERM as i32));
+    // Whoever kills btu kills the command.
+    let mut asleep = lab.exec("client", &["sleep", "1002"]).spawn().unwrap();
+    lab.await_command("sleep 1002");
+    asleep.kill().unwrap();
+    asleep.wait().unwrap();
+    let deadline = Instant::now() + BAD_DAY;
+    while lab.processes().iter().any(|(_, line)| line.trim_end() == "sleep 1002") {
+        assert!(Instant::now() < deadline, "the command lives on");
+        thread::sleep(Duration::from_millis(5));
+    }
+    // A stopped command stops btu, and goes on with it.
+    let asleep = lab.exec("client", &["sh", "-c", "kill -STOP $$; exit 5"]).spawn().unwrap();
+    let number = asleep.id();
+    while !fs::read_to_string(format!("/proc/{number}/stat")).unwrap().contains(") T ") {
+        assert!(Instant::now() < deadline + BAD_DAY, "btu does not stop with its command");
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill(Pid::from_raw(number.cast_signed()), Signal::SIGCONT).unwrap();
+    assert_eq!(finish(asleep).status.code(), Some(5));
+    assert!(lab.output(&["net", "down"]).status.success());
+    lab.assert_gone();
+}
+
+#[test]
+fn whoever_is_killed_takes_the_network_along() {
+    let Some(lab) = Lab::open() else { return };
+    for victim in ["internal keep", "internal testbed", "internal init", "internal wire"] {
+        lab.up(LINE);
+        let mut asleep = lab.exec("client", &["sleep", "1003"]).spawn().unwrap();
+        lab.await_command("sleep 1003");
+        kill(Pid::from_raw(lab.part(victim)), Signal::SIGKILL).unwrap();
+        asleep.wait().unwrap();
+        println!("{victim} killed: nobody left {:?} later", lab.assert_gone());
+        assert_eq!(lab.status(), serde_json::json!([]), "{victim}");
+        // What fell of itself leaves its last words, until somebody takes note.
+        if victim != "internal keep" {
+            let down = lab.output(&["net", "down", "--name", "line"]);
+            assert!(down.status.success() && text(&down.stderr).contains("had fallen"), "{victim}: {down:?}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let Some(lab) = Lab::open() else { return };
+    let file = lab.file(LINE);
+    let run = |milliseconds| {
+        let mut child = lab.btu(&["net", "run", file.to_str().unwrap(), "--", "sleep", "1004"]).spawn().unwrap();
+        thread::sleep(Duration::from_millis(milliseconds));
+        kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+        let status = child.wait().unwrap();
+        assert!(!status.success(), "{status}");
+        lab.assert_gone();
+    };
+    [5, 20, 60, 120, 600].into_iter().for_each(run);
+    lab.assert_no_files();
+}
+
+#[test]
+fn three_hundred_stations_stand() {
+    let Some(lab) = Lab::open().filter(|_| is_there("ping")) else { return };
+    let many = "name = \"many\"\n[segments.lan]\nmedium = \"switched-ethernet\"\nrate = \"100 Mb/s\"\n\
+                [stations.host]\nsegment = \"lan\"\ncount = 300\n";
+    let start = Instant::now();
+    let output = lab.run(many, &["--", "ping", "-c", "1", "host-300"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    println!("300 stations: raised, used and taken down in {:?}", start.elapsed());
+    lab.assert_gone();
+    lab.assert_no_files();
+}
+
+#[test]
+fn what_cannot_be_raised_is_refused_before_anything_starts() {
+    let Some(lab) = Lab::open() else { return };
+    let network = |medium: &str, count: u32| {
+        format!("[segments.lan]\nmedium = {medium}\n[stations.host]\nsegment = \"lan\"\ncount = {count}\n")
+    };
+    for (file, told) in [
+        (network("\"switched-ethernet\"", 10_000), "btu sim"),
+        (network("\"shared-ethernet\"\ncontention = \"ideal\"", 2), "idealised contention"),
+    ] {
+        let output = lab.run(&file, &["--", "true"]);
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    }
+    assert_eq!(lab.run("nonsense", &["--", "true"]).status.code(), Some(2));
+    assert_eq!(lab.run(LINE, &["--at", "printer", "--", "true"]).status.code(), Some(2));
+}

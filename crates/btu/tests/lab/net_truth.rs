@@ -1,0 +1,192 @@
+//! Known truth about drawn networks, from outside: ordinary programs in the stations see what the file asks for.
+
+use std::io::Read;
+use std::net::UdpSocket;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::drawn::{Lab, is_there};
+use crate::support::text;
+
+/// Two stations on one line.
+fn line(megabits: f64, more: &str) -> String {
+    let ends = "between = [\"client\", \"server\"]";
+    format!("[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Goodput of one TCP stream in Mb/s: the median of the receiver's seconds, because what is under way at the end is
+/// missing from iperf3's sum.
+fn iperf3(lab: &Lab) -> f64 {
+    let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().expect("btu runs");
+    lab.await_command("iperf3 -s -J");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let output = loop {
+        let client = ["iperf3", "-J", "--get-server-output", "-t", "6", "-c", "server"];
+        let output = lab.exec("client", &client).output().expect("btu runs");
+        // It may not listen yet.
+        if output.status.success() || Instant::now() > deadline {
+            break output;
+        }
+    };
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
+    let seconds = result["server_output_json"]["intervals"].as_array().unwrap_or_else(|| panic!("{result}"));
+    let rate = median(seconds.iter().filter_map(|second| second["sum"]["bits_per_second"].as_f64()).collect());
+    assert!(lab.output(&["net", "down"]).status.success());
+    server.wait().expect("the server ends with its network");
+    rate / 1e6
+}
+
+#[test]
+fn iperf3_sees_the_rate() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
+    for megabits in [10.0, 100.0] {
+        lab.up(&line(megabits, ""));
+        let seen = iperf3(&lab);
+        // TCP with time stamps in full frames: 1448 octets of payload in 1538 on the line.
+        let expected = megabits * 1448.0 / 1538.0;
+        println!("{seen:.3} Mb/s of {expected:.3}");
+        assert!((seen / expected - 1.0).abs() <= 0.02, "{seen} instead of {expected} Mb/s");
+    }
+    lab.assert_gone();
+}
+
+/// Round-trip times that ping prints, in milliseconds, and all it said.
+fn ping(lab: &Lab, arguments: &[&str]) -> (Vec<f64>, String) {
+    let output = lab.exec("client", &[&["ping", "-n"], arguments, &["server"]].concat()).output().expect("btu runs");
+    let said = text(&output.stdout);
+    let times = said.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok()).collect();
+    (times, said)
+}
+
+#[test]
+fn ping_sees_the_delay() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("ping")) else { return };
+    for (megabits, delay_ms) in [(10.0, 5.0), (100.0, 1.0), (100.0, 20.0)] {
+        lab.up(&line(megabits, &format!("delay = \"{delay_ms} ms\"")));
+        let (times, said) = ping(&lab, &["-c", "100", "-i", "0.02"]);
+        assert_eq!(times.len(), 100, "{said}");
+        // 98 octets and what a frame has around them, 122 on the line, each way.
+        let expected = 2.0 * (delay_ms + 122.0 * 8.0 / megabits / 1e3);
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let median = median(times);
+        println!("{median} ms of {expected} there and back");
+        // ping rounds to three digits.
+        assert!(least >= 2.0 * delay_ms - 0.05, "faster than light: {least}");
+        assert!((median - expected).abs() / 2.0 <= 0.2, "{median} ms instead of {expected} ms there and back");
+        assert!(lab.output(&["net", "down"]).status.success());
+    }
+    lab.assert_gone();
+}
+
+#[test]
+fn ping_sees_the_loss() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("ping")) else { return };
+    for (megabits, share) in [(10.0, 0.01), (100.0, 0.05), (100.0, 0.2)] {
+        lab.up(&line(megabits, &format!("loss = \"{} %\"", share * 100.0)));
+        let (times, said) = ping(&lab, &["-c", "2000", "-i", "0.002", "-W", "1"]);
+        // A round trip survives when neither way loses it.
+        let survives: f64 = (1.0 - share) * (1.0 - share);
+        let (expected, deviation) = (2000.0 * survives, (2000.0 * survives * (1.0 - survives)).sqrt());
+        println!("{} of 2000 answered, {expected} expected", times.len());
+        // Four standard deviations: a false alarm in 16,000.
+        assert!((times.len() as f64 - expected).abs() <= 4.0 * deviation, "{} answered: {said}", times.len());
+        assert!(lab.output(&["net", "down"]).status.success());
+    }
+    lab.assert_gone();
+}
+
+/// Payload of a full UDP packet.
+const FULL: usize = 1472;
+
+/// Senders need a moment until all of them send; then so long is counted.
+const SETTLING: Duration = Duration::from_secs(2);
+const COUNTED: Duration = Duration::from_secs(4);
+
+/// Runs in a station, started by the test below: sends full packets faster than the cable takes them, or counts
+/// what arrives.
+#[test]
+#[ignore = "a part of another test, which runs it inside a station"]
+fn station_part() {
+    let Ok(part) = std::env::var("BTU_TEST_PART") else { return };
+    if part == "receive" { receive() } else { send(&part) }
+}
+
+fn receive() {
+    let socket = UdpSocket::bind(("0.0.0.0", 5001)).expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_millis(100))).expect("a time-out");
+    let (begin, mut bytes, mut buffer) = (Instant::now(), 0, [0; 2048]);
+    while begin.elapsed() < SETTLING + COUNTED {
+        let length = socket.recv(&mut buffer).unwrap_or(0);
+        if begin.elapsed() >= SETTLING {
+            bytes += length;
+        }
+    }
+    println!("received {bytes} bytes");
+}
+
+fn send(receiver: &str) {
+    let socket = UdpSocket::bind(("0.0.0.0", 0)).expect("a socket");
+    let begin = Instant::now();
+    while begin.elapsed() < SETTLING + COUNTED + Duration::from_secs(1) {
+        // A full socket or queue is what is wanted.
+        socket.send_to(&[0; FULL], (receiver, 5001)).ok();
+        // At most 24 Mb/s: each of them alone is more than the cable takes.
+        sleep(Duration::from_micros(480));
+    }
+}
+
+/// A shared Ethernet with so many senders and one more station that receives.
+fn shared(senders: usize) -> String {
+    format!(
+        "[segments.cable]\nmedium = \"shared-ethernet\"\nrate = \"10 Mb/s\"\nlength = \"500 m\"\n\
+         [stations.sender]\nsegment = \"cable\"\ncount = {senders}\n[stations.receiver]\nsegment = \"cable\"\n\
+         [traffic.load]\nfrom = \"sender\"\nto = \"receiver\"\nsize = \"1518 B\"\nsaturated = true\n"
+    )
+}
+
+/// Payload that really arrives from all senders together, Mb/s.
+fn emulated(lab: &Lab, senders: usize) -> f64 {
+    lab.up(&shared(senders));
+    let own = std::env::current_exe().expect("this program").display().to_string();
+    let part = |station: &str, what: &str| {
+        let mut command = lab.exec(station, &[&own, "net_truth::station_part", "--exact", "--ignored", "--nocapture"]);
+        command.env("BTU_TEST_PART", what).spawn().expect("btu runs")
+    };
+    let mut receiver = part("receiver", "receive");
+    let sending: Vec<_> = (1..=senders).map(|number| part(&format!("sender-{number}"), "receiver")).collect();
+    let mut said = String::new();
+    receiver.stdout.take().expect("its output").read_to_string(&mut said).expect("text");
+    receiver.wait().expect("it ends");
+    for mut sender in sending {
+        sender.wait().expect("it ends");
+    }
+    assert!(lab.output(&["net", "down"]).status.success());
+    let bytes = said.split_once("received ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
+    bytes.unwrap_or_else(|| panic!("{said}")) * 8.0 / COUNTED.as_secs_f64() / 1e6
+}
+
+/// The same by the simulator.
+fn simulated(lab: &Lab, senders: usize) -> f64 {
+    let file = lab.file(&shared(senders)).display().to_string();
+    let output = lab.output(&["sim", &file, "--duration", "20 s", "--seed", "1989", "--json", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let frames = result["media"][0]["frames_per_second"]["value"].as_f64().unwrap_or_else(|| panic!("{result}"));
+    frames * FULL as f64 * 8.0 / 1e6
+}
+
+#[test]
+fn real_senders_on_a_shared_ethernet_get_what_the_simulator_says() {
+    let Some(lab) = Lab::open_alone() else { return };
+    for senders in [1, 2, 5, 10] {
+        let (real, expected) = (emulated(&lab, senders), simulated(&lab, senders));
+        println!("{senders} senders: {real:.3} Mb/s emulated, {expected:.3} Mb/s simulated");
+        assert!((real / expected - 1.0).abs() <= 0.05, "{senders} senders: {real} instead of {expected} Mb/s");
+    }
+    lab.assert_gone();
+}

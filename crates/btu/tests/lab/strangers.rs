@@ -1,0 +1,86 @@
+//! Strangers on this machine: what another user leaves where everybody may write harms nobody who uses btu.
+//!
+//! Held by the superuser only, who can also be that stranger, in mounts of the test's own.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::share::Share;
+
+/// Makes /tmp and /run empty for this command and its children alone, with the program at `/mnt/btu`, which everybody may
+/// execute, and runs the script that follows.
+const PRIVATELY: &str = r#"
+mount -t tmpfs -o mode=0755 none /mnt && : > /mnt/btu && mount --bind "$PROGRAM" /mnt/btu
+mount -t tmpfs -o mode=1777 none /tmp && mount -t tmpfs -o mode=0755 none /run
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+cd /mnt
+"#;
+
+/// What the script did, run by the superuser with mounts that nobody else sees; nothing where that cannot be.
+fn privately(script: &str) -> Option<Output> {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("only root can be two users: tested as root only");
+        return None;
+    }
+    let _share = Share::one();
+    let run = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-ec", script]);
+        command.env("PROGRAM", Path::new(env!("CARGO_BIN_EXE_btu"))).env("BTU_DATA", "/mnt/data");
+        command.env_remove("XDG_RUNTIME_DIR").output().expect("unshare starts")
+    };
+    let possible = run(PRIVATELY);
+    if !possible.status.success() {
+        let why = String::from_utf8_lossy(&possible.stderr);
+        eprintln!("LAB SKIPPED: {why}");
+        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required: {why}");
+        return None;
+    }
+    Some(run(&format!("{PRIVATELY}{script}")))
+}
+
+fn assert_success(output: &Output) -> String {
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}: {said} {errors}", output.status);
+    said.into_owned()
+}
+
+/// Every desktop has such directories of the superuser's. One lock is a file, one a pipe without a partner, one a link.
+const MARKED: &str = r"
+mkdir -m 1777 /tmp/.X11-unix /tmp/.ICE-unix /tmp/.font-unix /tmp/btu-0123abcd
+for each in .X11-unix .ICE-unix .font-unix btu-0123abcd; do : > /tmp/$each/precious; done
+as_nobody sh -ec ': > /tmp/.X11-unix/btu-house.lock; : > /tmp/btu-0123abcd/btu-house.lock
+                  mkfifo /tmp/.ICE-unix/btu-house.lock; ln -s /dev/null /tmp/.font-unix/btu-house.lock'
+";
+
+#[test]
+fn what_a_stranger_marked_in_tmp_is_neither_removed_nor_waited_for() {
+    let run = "timeout 60 ./btu rate --profile quick --component SEND --message 1024 --load idle --quiet >&2; ls -d /tmp/*/precious /tmp/.[!.]*/precious";
+    let Some(output) = privately(&format!("{MARKED}{run}")) else { return };
+    let left = assert_success(&output);
+    for each in [".X11-unix", ".ICE-unix", ".font-unix", "btu-0123abcd"] {
+        assert!(left.contains(&format!("/tmp/{each}/precious")), "{each} is gone: {left}");
+    }
+}
+
+#[test]
+fn a_stranger_who_takes_the_superusers_place_in_tmp_keeps_nobody_out() {
+    let script = r#"as_nobody mkdir -m 0777 /tmp/btu-0
+        printf '[stations.a]\n[stations.b]\n[links.l]\nbetween = ["a", "b"]\nrate = "10 Mb/s"\n' > lab.toml
+        ./btu net up lab.toml --name taken >&2; ls -A /tmp/btu-0; ls /run/btu/net; ./btu net down >&2; ls /run/btu/net"#;
+    let Some(output) = privately(script) else { return };
+    assert_eq!(assert_success(&output), "taken\ntaken.log\n");
+}
+
+/// An ordinary user has no other place there, and is told what to do.
+#[test]
+fn a_stranger_who_takes_an_ordinary_users_place_is_told_of() {
+    let script = r#"mkdir -m 0777 /tmp/btu-65534; mkdir -m 0700 mine; chown 65534 mine
+        rate() { as_nobody env BTU_DATA=/mnt/mine "$@" timeout 60 ./btu rate --profile quick --component SEND \
+                 --message 1024 --load idle --quiet; }
+        if rate 2> refusal; then echo done; else echo $?; fi
+        grep -c 'btu-65534.*XDG_RUNTIME_DIR' refusal
+        rate XDG_RUNTIME_DIR=/mnt/mine > /dev/null || cat refusal; ls mine/btu/run; ls -A /tmp/btu-65534"#;
+    let Some(output) = privately(script) else { return };
+    assert_eq!(assert_success(&output), "3\n1\n");
+}

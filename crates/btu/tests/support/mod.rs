@@ -1,0 +1,24 @@
+//! What tests of the real program say in one way.
+
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+use std::path::Path;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// What a program printed, as text.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Sends a signal to a process that must exist.
+pub(crate) fn send(process: i32, signal: Signal) {
+    kill(Pid::from_raw(process), signal).unwrap_or_else(|error| panic!("{signal} to {process}: {error}"));
+}
+
+/// The path of a file in this directory, as an argument.
+pub(crate) fn path(directory: &Path, name: &str) -> String {
+    directory.join(name).display().to_string()
+}

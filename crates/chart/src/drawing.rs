@@ -1,0 +1,118 @@
+//! What lies on the paper: shapes, which become text (SVG) or pixels (PNG). Coordinates are in pixels of the SVG, y goes down.
+
+/// A sheet of paper with its shapes, the lowest first.
+#[derive(Debug)]
+pub(crate) struct Drawing {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) title: String,
+    pub(crate) shapes: Vec<Shape>,
+}
+
+/// One thing on the paper.
+#[derive(Debug, Clone)]
+pub(crate) enum Shape {
+    Path { steps: Vec<Step>, ink: Ink },
+    Polygon { corners: Vec<(f64, f64)>, ink: Ink },
+    Circle { x: f64, y: f64, radius: f64, ink: Ink },
+    Square { left: f64, top: f64, side: f64, ink: Ink },
+    Frame { inside: Rectangle, ink: Ink },
+    Text(Text),
+    Series(Group),
+}
+
+/// A step of a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Move(f64, f64),
+    Line(f64, f64),
+    /// To another x at the same height.
+    Across(f64),
+    /// To another y.
+    Up(f64),
+    /// So far to the right and down from here.
+    By(f64, f64),
+    /// Back to the last [`Step::Move`].
+    Close,
+}
+
+/// How a shape is inked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ink {
+    /// Along its outline; one pixel wide unless said.
+    Stroke { colour: Colour, width: Option<f64>, round_joins: bool },
+    /// Inside; opaque unless said.
+    Fill { colour: Colour, opacity: Option<f64> },
+}
+
+impl Ink {
+    /// A line of one pixel.
+    pub(crate) const fn line(colour: Colour) -> Self {
+        Self::Stroke { colour, width: None, round_joins: false }
+    }
+
+    /// Filled opaquely.
+    pub(crate) const fn fill(colour: Colour) -> Self {
+        Self::Fill { colour, opacity: None }
+    }
+}
+
+/// Red, green and blue in hexadecimal, as in style sheets: `#333` or `#0072b2`.
+pub(crate) type Colour = &'static str;
+
+/// A line of text.
+#[derive(Debug, Clone)]
+pub(crate) struct Text {
+    /// Where it is anchored, on its base line.
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// Of an em.
+    pub(crate) size: f64,
+    pub(crate) anchor: Anchor,
+    pub(crate) colour: Colour,
+    /// Turned around its anchor, so that it reads from below to above.
+    pub(crate) upwards: bool,
+    pub(crate) words: String,
+}
+
+impl Text {
+    /// The characters that can be shown.
+    pub(crate) fn letters(&self) -> impl Iterator<Item = char> {
+        self.words.chars().filter(|letter| !letter.is_control())
+    }
+}
+
+/// Which part of a text stands at its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A series in a panel; nothing of it is seen outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    /// The panel's number on the paper.
+    pub(crate) panel: usize,
+    pub(crate) clip: Rectangle,
+    pub(crate) shapes: Vec<Shape>,
+}
+
+/// A rectangle along the axes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rectangle {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
+impl Rectangle {
+    /// As attributes of an SVG element.
+    pub(crate) fn attributes(&self) -> String {
+        let Self { left, top, width, height } = self;
+        format!(r#"x="{left:.2}" y="{top:.2}" width="{width:.2}" height="{height:.2}""#)
+    }
+}

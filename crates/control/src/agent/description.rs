@@ -1,0 +1,77 @@
+//! What the host is like, for who asks: namespaces are raised and the disk is tried for it, so it is looked at once at a
+//! time, told again for a while, and not at all while somebody else measures here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::Instant;
+use tonic::Status;
+
+use super::host::internal;
+use crate::doctor;
+use crate::protocol::DescribeReply;
+
+/// What was seen is told again for so long.
+const FRESH: Duration = Duration::from_secs(3);
+
+/// What was seen last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Description(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    last: Option<(Instant, DescribeReply)>,
+    /// How often the host was looked at.
+    looks: u64,
+}
+
+impl Description {
+    /// What the host is like; `may` is asked when nobody else is looking any more.
+    pub(super) async fn get(
+        &self,
+        executable: PathBuf,
+        scratch: PathBuf,
+        may: impl FnOnce() -> Result<(), Status>,
+    ) -> Result<DescribeReply, Status> {
+        let seen = Arc::clone(&self.0).lock_owned().await;
+        may()?;
+        if let Some((_, reply)) = seen.last.as_ref().filter(|(when, _)| when.elapsed() < FRESH) {
+            return Ok(reply.clone());
+        }
+        // A caller that hangs up must not let another one begin before this is over.
+        let looking = tokio::task::spawn_blocking(move || look(seen, &executable, &scratch));
+        looking.await.map_err(internal("looking around"))?
+    }
+}
+
+fn look(mut seen: OwnedMutexGuard<Seen>, executable: &Path, scratch: &Path) -> Result<DescribeReply, Status> {
+    seen.looks += 1;
+    let facts = doctor::look(executable, scratch);
+    let findings_json = serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
+    let environment_json = serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
+    let reply = DescribeReply { environment_json, findings_json };
+    seen.last = Some((Instant::now(), reply.clone()));
+    Ok(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_who_ask_are_told_of_one_look_even_if_the_first_hangs_up() {
+        let description = Description::default();
+        let ask = || description.get("/bin/true".into(), std::env::temp_dir(), || Ok(()));
+        // Polled once, and dropped while it looks.
+        let first = tokio::time::timeout(Duration::ZERO, ask()).await;
+        let replies = join_all((0..8).map(|_| ask())).await;
+        assert!(replies.iter().all(Result::is_ok), "{replies:?}");
+        assert_eq!(description.0.lock().await.looks, 1, "{first:?}");
+        let refused = description.get("/bin/true".into(), "/".into(), || Err(Status::unavailable("busy"))).await;
+        assert_eq!(refused.unwrap_err().message(), "busy");
+    }
+}

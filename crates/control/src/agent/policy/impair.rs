@@ -1,0 +1,42 @@
+//! Whether packets may be delayed and dropped: how much, and at which interfaces.
+
+use btu_suite::network::Impairment;
+
+use super::{Forbidden, IMPAIR, Policy};
+
+impl Policy {
+    /// Whether what comes in at `interface` may be impaired so. `control` are the interfaces over which the control connection
+    /// comes: whoever impairs those impairs more than what is measured, and itself.
+    pub(in super::super) fn check_impair(
+        &self,
+        interface: &str,
+        wanted: Impairment,
+        control: &[String],
+    ) -> Result<(), Forbidden> {
+        self.check_kind(IMPAIR)?;
+        let always = |what: String| Forbidden { what, place: "a rule that no policy changes".to_owned() };
+        if interface == "lo" {
+            return Err(always("lo is this machine's own, and not a network to be impaired".to_owned()));
+        }
+        if control.iter().any(|name| name == interface) {
+            let what =
+                format!("{interface} carries the control connection: the measured network has to be another one");
+            return Err(always(what));
+        }
+        if let Some(allowed) = &self.impair_interfaces.value
+            && !allowed.iter().any(|name| name == interface)
+        {
+            let what = format!("impairing {interface}, which is not one of {}", allowed.join(", "));
+            return Err(self.forbids(what, "impair.interfaces", &self.impair_interfaces));
+        }
+        if wanted.loss.is_nan() || wanted.loss > self.impair_loss.value {
+            let what = format!("a loss of {} is more than {}", wanted.loss, self.impair_loss.value);
+            return Err(self.forbids(what, "impair.loss", &self.impair_loss));
+        }
+        if wanted.delay > self.impair_delay.value {
+            let what = format!("a delay of {} is more than {}", wanted.delay, self.impair_delay.value);
+            return Err(self.forbids(what, "impair.delay", &self.impair_delay));
+        }
+        Ok(())
+    }
+}

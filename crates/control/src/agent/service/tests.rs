@@ -1,0 +1,48 @@
+use tonic::Code;
+
+use super::super::caller::Arrival;
+use super::super::policy::Policy;
+use super::*;
+use crate::trust::Peer;
+
+/// An agent in the network whose policy has this text.
+fn service(policy: &str) -> Service {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("policy.toml");
+    std::fs::write(&file, policy).unwrap();
+    let policy = Policy::load(&file).unwrap();
+    let host = Host::new("alpha", std::path::Path::new("/bin/true"), Some(policy), false).unwrap();
+    Service { host, way: Way::Network }
+}
+
+/// A call of the holder of a certificate with this name.
+fn call<T>(name: &str, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    let peer = Peer { name: name.to_owned(), serial: "01".to_owned() };
+    request.extensions_mut().insert(Arrival { peer, connection: None });
+    request
+}
+
+#[tokio::test]
+async fn controllers_that_are_not_listed_hear_nothing() {
+    let service = service("controllers = [\"carol\"]\n");
+    let hello = || HelloRequest { protocol: PROTOCOL, btu_version: String::new() };
+    assert_eq!(service.hello(call("carol", hello())).await.unwrap().into_inner().name, "alpha");
+    for refused in
+        [service.hello(call("mallory", hello())).await.err(), service.hello(Request::new(hello())).await.err()]
+    {
+        let refused = refused.expect("refused");
+        assert!(matches!(refused.code(), Code::PermissionDenied | Code::Unauthenticated), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_is_another_s_is_not_looked_at() {
+    let service = service("runs_at_once = 1\n");
+    let asked = ReserveRequest { run: "r1".into(), controller: "me".into(), expected_ms: 60_000, session: Vec::new() };
+    service.reserve(call("carol", asked)).await.unwrap();
+    let refused = service.describe(call("dave", DescribeRequest {})).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("busy with run r1 of carol"), "{}", refused.message());
+    assert!(service.describe(call("carol", DescribeRequest {})).await.is_ok());
+}

@@ -1,0 +1,82 @@
+//! Who may use the embedded server: one user with one password, a few attempts, and a while to make them.
+
+use std::fmt;
+use std::future::pending;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use subtle::ConstantTimeEq;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use unftp_core::auth::{AuthenticationError, Authenticator, Credentials, Principal};
+
+/// The only user there is.
+const USER: &str = "btu";
+
+/// A connection is closed at its third wrong login.
+const WRONG_LOGINS: u32 = 3;
+
+/// A connection is closed when it has not logged in for so long.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How far one connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Wrong(u32),
+    LoggedIn,
+}
+
+/// The login of one connection.
+pub(super) struct Login {
+    password: String,
+    standing: watch::Sender<Standing>,
+}
+
+impl Login {
+    pub(super) fn new(password: &str) -> Self {
+        Self { password: password.to_owned(), standing: watch::Sender::new(Standing::Wrong(0)) }
+    }
+
+    /// Returns when the connection is to be closed: it has guessed too often, or not logged in in time.
+    pub(super) async fn fails(&self) {
+        if timeout(LOGIN_TIMEOUT, self.comes_in()).await == Ok(true) {
+            pending::<()>().await;
+        }
+    }
+
+    /// Whether it has logged in, once that is known.
+    async fn comes_in(&self) -> bool {
+        let mut standing = self.standing.subscribe();
+        let settled = standing
+            .wait_for(|standing| matches!(standing, Standing::LoggedIn | Standing::Wrong(WRONG_LOGINS..)))
+            .await;
+        settled.is_ok_and(|standing| *standing == Standing::LoggedIn)
+    }
+
+    fn is_right(&self, user: &str, given: &Credentials) -> bool {
+        let password = given.password.as_deref().unwrap_or_default();
+        user == USER && bool::from(password.as_bytes().ct_eq(self.password.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Login")
+    }
+}
+
+#[async_trait]
+impl Authenticator for Login {
+    async fn authenticate(&self, user: &str, given: &Credentials) -> Result<Principal, AuthenticationError> {
+        if self.is_right(user, given) {
+            self.standing.send_replace(Standing::LoggedIn);
+            return Ok(Principal { username: user.to_owned() });
+        }
+        self.standing.send_modify(|standing| {
+            if let Standing::Wrong(times) = standing {
+                *times += 1;
+            }
+        });
+        Err(AuthenticationError::BadPassword)
+    }
+}

@@ -1,0 +1,35 @@
+//! What the closed form and the simulator expect of the network file, beside what was measured on it.
+
+use btu_suite::verdict::ExpectedRow;
+
+use super::{MEGABIT, Page};
+use crate::number::{NOTHING, or_dash};
+use crate::sheet::Sheet;
+
+/// Goodput of bulk TCP with nothing beside it, three times.
+pub(super) fn lines(page: &Page) -> Vec<String> {
+    let Some(first) = page.verdict.expected.first() else { return Vec::new() };
+    let head = ["", "measured", "closed form", "", "simulator", ""].map(str::to_owned);
+    let mut sheet = Sheet::new(head.to_vec(), 1);
+    for row in &page.verdict.expected {
+        sheet.row(cells(row));
+    }
+    let title = format!("Compared with the network file, idle, {} B, Mb/s", first.message.count());
+    page.section(&title, "the percentage is by how much the measured value differs", sheet.lines())
+}
+
+fn cells(row: &ExpectedRow) -> Vec<String> {
+    let megabits = |rate: Option<f64>| or_dash(rate.map(|rate| rate / MEGABIT));
+    let off = |expected: Option<f64>| {
+        let ratio = row.measured_bits_per_second.zip(expected).map(|(measured, expected)| measured / expected - 1.0);
+        ratio.map_or_else(|| NOTHING.to_owned(), |off| format!("{:+.1} %", off * 100.0))
+    };
+    vec![
+        row.component.to_string(),
+        megabits(row.measured_bits_per_second),
+        megabits(row.closed_form_bits_per_second),
+        off(row.closed_form_bits_per_second),
+        megabits(row.simulated_bits_per_second),
+        off(row.simulated_bits_per_second),
+    ]
+}

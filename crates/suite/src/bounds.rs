@@ -1,0 +1,56 @@
+//! What an agent holds a worker to, by its host's policy: it travels with the order, from the agent to the worker.
+
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::activity::Order;
+use crate::peers::Peers;
+
+/// Bounds of one worker; by default there are none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bounds {
+    /// Who may call the ports that it listens on.
+    pub callers: Peers,
+    /// None of its files becomes longer (setrlimit(2), `RLIMIT_FSIZE`).
+    #[serde(rename = "file_bytes")]
+    pub file: Option<Bytes>,
+    /// Memory of its own (`RLIMIT_DATA`).
+    #[serde(rename = "memory_bytes")]
+    pub memory: Option<Bytes>,
+    /// Files and sockets that it has open at a time (`RLIMIT_NOFILE`).
+    pub open_files: Option<u64>,
+}
+
+/// What a worker is given: an order, and what it is held to. A bare [`Order`] is one without bounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BoundedOrder {
+    /// What to do.
+    #[serde(flatten)]
+    pub order: Order,
+    /// What it is held to.
+    #[serde(default)]
+    pub bounds: Bounds,
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_units::Span;
+
+    use super::*;
+    use crate::activity::Activity;
+
+    #[test]
+    fn an_order_is_read_with_bounds_and_without() {
+        let order = Order { seed: u64::MAX, deadline: Span::from_seconds(5), activity: Activity::Null };
+        let bare = serde_json::to_string(&order).unwrap();
+        let read: BoundedOrder = serde_json::from_str(&bare).unwrap();
+        assert_eq!(read, BoundedOrder { order: order.clone(), bounds: Bounds::default() });
+        let callers = Peers::within(vec!["192.0.2.0/24".parse().unwrap()]);
+        let bounds = Bounds { callers, file: Some(Bytes::new(7)), ..Bounds::default() };
+        let bounded = BoundedOrder { order, bounds };
+        let written = serde_json::to_string(&bounded).unwrap();
+        assert!(written.starts_with(&bare[..bare.len() - 1]), "{written}");
+        assert_eq!(serde_json::from_str::<BoundedOrder>(&written).unwrap(), bounded);
+    }
+}

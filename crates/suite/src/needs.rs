@@ -1,0 +1,250 @@
+//! What each activity needs of its host and of others: the one description that a host's policy is applied to. An activity
+//! that does not say it does not compile.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use btu_units::{BitRate, Bytes, Span};
+
+use crate::activity::{
+    Activity, Disk, FtpFetch, HintEnd, Meeting, PipeEnd, PipeMeeting, Request, TcpReceive, TcpSend, UdpReceive,
+    UdpSend, Work,
+};
+
+/// What a fetch takes of its scratch directory at most.
+pub const FETCH_ROOM: Bytes = Bytes::new(128 << 20);
+
+/// Files on disk take whole blocks of so many bytes: those of `O_DIRECT` on every usual device.
+const BLOCK: u64 = 4096;
+
+/// What an activity needs. There is no default: every activity states each of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs<'a> {
+    /// Whom it connects to.
+    pub peer: Option<SocketAddr>,
+    /// How fast it sends.
+    pub rate: Rate,
+    /// How much it moves.
+    pub volume: Volume,
+    /// Most that its own files hold at a time.
+    pub scratch: Bytes,
+    /// What of the file system it is given.
+    pub files: Files<'a>,
+}
+
+/// How fast an activity sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    /// It sends no data.
+    Silent,
+    /// On a schedule.
+    Paced(BitRate),
+    /// As fast as the network takes it, or as it is asked.
+    Unpaced,
+}
+
+/// How much an activity moves at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Volume {
+    /// So much.
+    Fixed(Bytes),
+    /// As much as goes until its deadline.
+    Unbounded,
+    /// Nothing, or what its peer moves, which has a limit of its own.
+    PeersOwn,
+}
+
+/// What of the file system an activity is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files<'a> {
+    /// Nothing.
+    None,
+    /// A directory for files of its own, and a file that it reads instead of making one.
+    Scratch {
+        /// The file.
+        source: Option<&'a Path>,
+    },
+    /// A path of this machine that means something to its own users only; why.
+    OfThisMachine(&'static str),
+}
+
+impl Activity {
+    /// What it needs.
+    pub fn needs(&self) -> Needs<'_> {
+        match self {
+            Self::Null | Self::Cpu(_) => idle(),
+            Self::TcpSend(part) => part.needs(),
+            Self::TcpReceive(part) => part.needs(),
+            Self::Request(part) => part.needs(),
+            // As they are asked.
+            Self::Respond(_) | Self::FtpServe(_) => traffic(None, Rate::Unpaced, Volume::Unbounded),
+            Self::UdpSend(part) => part.needs(),
+            Self::UdpReceive(part) => part.needs(),
+            Self::Disk(part) => part.needs(),
+            Self::FtpRelay(_) => {
+                of_this_machine("a relay leads out of this machine's own testbed, which the controller is not part of")
+            }
+            Self::FtpFetch(part) => part.needs(),
+            Self::Pipe(part) => part.needs(),
+            Self::Hint(part) => part.needs(),
+        }
+    }
+
+    /// The directory for its own files, if it has any.
+    pub fn scratch_directory(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Self::Disk(part) => Some(&mut part.directory),
+            Self::FtpFetch(part) => Some(&mut part.directory),
+            Self::Null
+            | Self::Cpu(_)
+            | Self::TcpSend(_)
+            | Self::TcpReceive(_)
+            | Self::Request(_)
+            | Self::Respond(_)
+            | Self::UdpSend(_)
+            | Self::UdpReceive(_)
+            | Self::FtpServe(_)
+            | Self::FtpRelay(_)
+            | Self::Pipe(_)
+            | Self::Hint(_) => None,
+        }
+    }
+}
+
+/// Nothing but a processor.
+fn idle() -> Needs<'static> {
+    Needs { peer: None, rate: Rate::Silent, volume: Volume::PeersOwn, scratch: Bytes::ZERO, files: Files::None }
+}
+
+/// Data over a network, and no files.
+fn traffic(peer: Option<SocketAddr>, rate: Rate, volume: Volume) -> Needs<'static> {
+    Needs { peer, rate, volume, scratch: Bytes::ZERO, files: Files::None }
+}
+
+/// Data to and from a path of this machine, as fast as it goes.
+fn of_this_machine(why: &'static str) -> Needs<'static> {
+    Needs { files: Files::OfThisMachine(why), ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
+}
+
+impl TcpSend {
+    fn needs(&self) -> Needs<'_> {
+        traffic(called(&self.meeting), Rate::Unpaced, self.work.volume())
+    }
+}
+
+impl TcpReceive {
+    fn needs(&self) -> Needs<'_> {
+        traffic(called(&self.meeting), Rate::Silent, Volume::PeersOwn)
+    }
+}
+
+impl Request {
+    fn needs(&self) -> Needs<'_> {
+        traffic(Some(self.to), Rate::Unpaced, Volume::Unbounded)
+    }
+}
+
+impl UdpSend {
+    fn needs(&self) -> Needs<'_> {
+        let volume = Volume::Fixed(offered(self.offered, self.duration));
+        traffic(called(&self.meeting), Rate::Paced(self.offered), volume)
+    }
+}
+
+impl UdpReceive {
+    fn needs(&self) -> Needs<'_> {
+        let expected = Bytes::new(self.expected_datagrams.saturating_mul(self.message.count()));
+        traffic(called(&self.meeting), Rate::Silent, Volume::Fixed(expected))
+    }
+}
+
+impl Disk {
+    /// The copy, and the file that is read if it makes its own.
+    fn needs(&self) -> Needs<'_> {
+        let file = on_disk(self.file);
+        let scratch = if self.source.is_some() { file } else { Bytes::new(file.count().saturating_mul(2)) };
+        let files = Files::Scratch { source: self.source.as_deref() };
+        Needs { peer: None, rate: Rate::Silent, volume: self.work.volume(), scratch, files }
+    }
+}
+
+impl FtpFetch {
+    fn needs(&self) -> Needs<'_> {
+        let files = Files::Scratch { source: None };
+        Needs { peer: Some(self.server), rate: Rate::Silent, volume: self.work.volume(), scratch: FETCH_ROOM, files }
+    }
+}
+
+impl PipeEnd {
+    fn needs(&self) -> Needs<'_> {
+        met(&self.meeting)
+    }
+}
+
+impl HintEnd {
+    fn needs(&self) -> Needs<'_> {
+        met(&self.meeting)
+    }
+}
+
+impl Work {
+    fn volume(&self) -> Volume {
+        match self {
+            Self::Bytes(bytes) => Volume::Fixed(*bytes),
+            Self::For(_) => Volume::Unbounded,
+        }
+    }
+}
+
+fn met(meeting: &PipeMeeting) -> Needs<'static> {
+    match meeting {
+        PipeMeeting::Network(meeting) => traffic(called(meeting), Rate::Unpaced, Volume::Unbounded),
+        PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {
+            of_this_machine("a pipe at a path of this machine is not for a controller elsewhere")
+        }
+    }
+}
+
+fn called(meeting: &Meeting) -> Option<SocketAddr> {
+    match meeting {
+        Meeting::Connect(peer) => Some(*peer),
+        Meeting::Listen(_) => None,
+    }
+}
+
+/// What a file of this size takes of its file system: whole blocks, one at least.
+pub fn on_disk(file: Bytes) -> Bytes {
+    Bytes::new(file.count().clamp(1, u64::MAX - BLOCK).next_multiple_of(BLOCK))
+}
+
+/// What a paced stream sends; a product that does not fit is beyond any limit.
+fn offered(rate: BitRate, duration: Span) -> Bytes {
+    let bits = u128::from(rate.bits_per_second()) * u128::from(duration.nanoseconds()) / 1_000_000_000;
+    Bytes::new(u64::try_from(bits / 8).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(file: u64, source: Option<&str>) -> Activity {
+        let (directory, source) = ("/scratch".into(), source.map(Into::into));
+        Activity::Disk(Disk { directory, source, file: Bytes::new(file), work: Work::Bytes(Bytes::new(7)) })
+    }
+
+    #[test]
+    fn a_disk_activity_needs_its_copy_and_a_source_of_its_own() {
+        assert_eq!(disk(5000, None).needs().scratch, Bytes::new(2 * 8192));
+        assert_eq!(disk(5000, Some("/proc/7/fd/3")).needs().scratch, Bytes::new(8192));
+        assert_eq!(disk(u64::MAX, None).needs().scratch, Bytes::new(u64::MAX));
+        assert_eq!(disk(1, Some("/a")).needs().files, Files::Scratch { source: Some(Path::new("/a")) });
+        assert_eq!(disk(1, None).scratch_directory().map(|path| path.clone()), Some(PathBuf::from("/scratch")));
+    }
+
+    #[test]
+    fn what_is_offered_is_known_to_the_byte_and_never_wraps() {
+        assert_eq!(offered(BitRate::from_megabits_per_second(1), Span::from_seconds(80)), Bytes::new(10_000_000));
+        let most = offered(BitRate::from_bits_per_second(u64::MAX), Span::from_nanoseconds(u64::MAX));
+        assert_eq!(most, Bytes::new(u64::MAX));
+    }
+}

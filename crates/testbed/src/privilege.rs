@@ -1,0 +1,138 @@
+//! What this process may do beyond its user (capabilities(7)): where it has that from, and how it gives it up.
+//!
+//! Capabilities belong to threads. So all of this is for the time before a process has a second one.
+
+mod sys;
+
+use std::io;
+
+use nix::sys::prctl::{set_dumpable, set_no_new_privs};
+use nix::unistd::{getresgid, getresuid};
+use serde::{Deserialize, Serialize};
+
+use sys::Sets;
+
+/// A set of capabilities: a bit for each number of `linux/capability.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities(u64);
+
+impl Capabilities {
+    /// None at all.
+    pub const NONE: Self = Self(0);
+    /// Writing and reading what belongs to other users: the superuser's scratch directory may be somebody's home.
+    pub const FILES: Self = Self(1 << 1 | 1 << 2 | 1 << 3);
+    /// `CAP_NET_ADMIN`: changing interfaces, and polling a socket longer than the system's own value.
+    pub const NET_ADMIN: Self = Self(1 << 12);
+    /// `CAP_IPC_LOCK`: keeping more memory in place than the limit for locked memory.
+    pub const IPC_LOCK: Self = Self(1 << 14);
+    /// `CAP_SYS_PTRACE`: copying from one process's memory into another's.
+    pub const SYS_PTRACE: Self = Self(1 << 19);
+
+    /// Those of these bits.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// These and `others`.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// Whether all of `others` are among these.
+    pub const fn has(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// What the calling thread may use now.
+    ///
+    /// # Errors
+    /// A sandbox forbids to ask.
+    pub fn effective() -> io::Result<Self> {
+        Sets::here().map(|sets| Self(sets.effective))
+    }
+}
+
+/// What the file of a program gives to whoever starts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gift {
+    /// Nothing.
+    Nothing,
+    /// Capabilities (setcap(8)).
+    Capabilities,
+    /// Another user or group (set-user-ID, set-group-ID).
+    Identity,
+}
+
+/// What this process got from its program's file. To be asked when it begins.
+///
+/// Not asked of `AT_SECURE` (getauxval(3)): that is also set where a security module changes the process's label, and where
+/// the file's capabilities were withheld, and then the process may do nothing beyond its user.
+///
+/// # Errors
+/// The kernel does not tell, or a sandbox forbids to ask.
+pub fn gift_of_the_file() -> io::Result<Gift> {
+    let (user, group) = (getresuid()?, getresgid()?);
+    if user.real != user.effective || group.real != group.effective {
+        return Ok(Gift::Identity);
+    }
+    // The superuser, who may be that in a user namespace only, has capabilities of right. Others have them from whoever
+    // started them (ambient ones, which a file with capabilities takes away) or from the file.
+    let sets = Sets::here()?;
+    let is_given = !user.effective.is_root() && sets.permitted & !sys::ambient(sets.permitted) != 0;
+    Ok(if is_given { Gift::Capabilities } else { Gift::Nothing })
+}
+
+/// Gives up all capabilities but these, for good; programs that are started later get none from this process, unless it
+/// is the superuser's.
+///
+/// # Errors
+/// A sandbox forbids it.
+pub fn give_up_all_but(kept: Capabilities) -> io::Result<()> {
+    let sets = Sets::here()?;
+    if sets.permitted & !kept.0 == 0 && sets.inheritable == 0 {
+        return Ok(());
+    }
+    // What is not inheritable is not ambient either.
+    Sets { effective: sets.effective & kept.0, permitted: sets.permitted & kept.0, inheritable: 0 }.set()?;
+    // The kernel gives the files in /proc of a process with capabilities of its program's file to root. A process that has
+    // no more rights than its user must write some of them to make a user namespace.
+    Ok(set_dumpable(true)?)
+}
+
+/// From now on no program's file gives anything to this process or its children.
+///
+/// # Errors
+/// None is known (`PR_SET_NO_NEW_PRIVS`(2const)).
+pub fn take_no_gifts() -> io::Result<()> {
+    Ok(set_no_new_privs()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn what_is_given_up_is_gone_and_what_is_kept_stays() {
+        // Capabilities belong to a thread: this one's do not matter to others.
+        let before = Capabilities::effective().unwrap();
+        let kept = Capabilities::FILES.and(Capabilities::IPC_LOCK);
+        let after = thread::spawn(move || {
+            give_up_all_but(kept).unwrap();
+            let after = Capabilities::effective().unwrap();
+            give_up_all_but(Capabilities::NONE).unwrap();
+            (after, Capabilities::effective().unwrap())
+        });
+        let (after, last) = after.join().unwrap();
+        assert_eq!((after, last), (Capabilities(before.0 & kept.0), Capabilities::NONE));
+        assert!(!after.has(Capabilities::NET_ADMIN) && kept.has(Capabilities::FILES));
+        assert_eq!(Capabilities::effective().unwrap(), before);
+    }
+
+    #[test]
+    fn this_test_has_nothing_from_its_file() {
+        assert_eq!(gift_of_the_file().unwrap(), Gift::Nothing);
+    }
+}
