@@ -5,11 +5,14 @@
 
 mod bandwidth;
 mod claims;
+mod conclusions;
+mod factors;
 mod repeated;
 mod sensitivity;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod variance;
 mod workload;
 
 use serde::Serialize;
@@ -17,9 +20,12 @@ use serde::Serialize;
 use super::{Claim, ReferencePoint};
 
 pub use bandwidth::{Ceiling, StructureTransfer};
+pub use conclusions::{Conclusion, Judgement};
+pub use factors::{Bounds, Factor};
 pub use repeated::Repeated;
 pub use sensitivity::Sensitivity;
 pub use tables::{Cell, Line, Table};
+pub use variance::Division;
 pub use workload::Workload;
 
 /// Bytes that adding one item takes on the network (section 8).
@@ -34,6 +40,12 @@ pub struct History {
     pub workload: Workload,
     /// How much a faster part helps.
     pub sensitivities: Vec<Sensitivity>,
+    /// Tables of two factors, with the share of each in the variance of ln(rate).
+    pub variances: Vec<Division>,
+    /// The factors that the paper puts in an order, by three measures.
+    pub factors: Vec<Factor>,
+    /// The paper's conclusions about that order, judged by each measure.
+    pub conclusions: Vec<Conclusion>,
     /// What the slow lines of Table 8-2 allow, and what was reached.
     pub ceilings: Vec<Ceiling>,
     /// What the structured picture moves over these lines.
@@ -47,9 +59,14 @@ pub struct History {
 /// Recomputes everything.
 pub fn history() -> History {
     let tables = tables::read();
+    let (sensitivities, variances) = (sensitivity::all(&tables), variance::all(&tables));
+    let factors = factors::all(&sensitivities, &variances);
     History {
         workload: workload::draw(),
-        sensitivities: sensitivity::all(&tables),
+        conclusions: conclusions::all(&tables, &sensitivities, &factors),
+        factors,
+        variances,
+        sensitivities,
         ceilings: bandwidth::ceilings(&tables),
         structure: bandwidth::structure(&tables),
         repeated: repeated::find(&tables),

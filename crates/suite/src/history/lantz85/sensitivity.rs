@@ -1,6 +1,13 @@
-//! How much a faster part helps: (gain in rate) / (gain in the part), by the paper's definition (section 3.3).
+//! How much a faster part helps: (gain in rate) / (gain in the part), by the paper's definition (section 3.3), and the
+//! elasticity next to it: ln(rate after / before) / ln(part after / before).
+//!
+//! The two agree for small steps only. Over a large step the paper's quotient is small whatever the rate does: a rate
+//! that grows with the square root of the bandwidth has an elasticity of 0.5 everywhere, but over a factor of 100 a
+//! sensitivity of 0.09.
 
 use serde::Serialize;
+
+use super::bandwidth;
 
 use super::tables::{Table, printed};
 
@@ -23,6 +30,8 @@ pub struct Sensitivity {
     pub after: f64,
     /// 1 is as much as the part's own gain, 0 is nothing.
     pub sensitivity: f64,
+    /// The exponent in rate ~ part^elasticity: 1 is in proportion, 0 is nothing, over steps of any size.
+    pub elasticity: f64,
 }
 
 /// One part, in one table.
@@ -36,8 +45,8 @@ struct Part {
     fast: &'static str,
 }
 
-const WORKSTATION: &str = "workstation, 8 to 10 MHz";
-const HOST: &str = "host, VAX 750 to 780";
+pub(super) const WORKSTATION: &str = "workstation, 8 to 10 MHz";
+pub(super) const HOST: &str = "host, VAX 750 to 780";
 const EVERYWHERE: &[&str] = &["Local", "IKP", "PUP", "E-IP", "A-IP"];
 const REMOTE: &[&str] = &["IKP", "PUP", "E-IP"];
 
@@ -87,6 +96,12 @@ const NETWORKS: [(&str, f64, f64, &str, &str); 2] = [
     ("network, 3 to 10 Mb/s", 3e6, 10e6, "E3-IP", "E10-IP"),
 ];
 
+/// The pieces of Table 8-2's range of line rates, in its order.
+const LINES: [&str; 4] = ["line, 1.2 to 2.4 kb/s", "line, 2.4 to 4.8 kb/s", "line, 4.8 to 9.6 kb/s", LINE_TO_ETHERNET];
+
+/// From the fastest serial line to the Ethernet.
+pub(super) const LINE_TO_ETHERNET: &str = "line, 9.6 kb/s to 10 Mb/s";
+
 /// Every comparison that the tables allow.
 pub(super) fn all(tables: &[Table]) -> Vec<Sensitivity> {
     let processors = PROCESSORS.iter().flat_map(|part| {
@@ -101,7 +116,20 @@ pub(super) fn all(tables: &[Table]) -> Vec<Sensitivity> {
             compare("8-1", part, rate, to, (fast / slow, before, after))
         })
     });
-    processors.chain(networks).collect()
+    processors.chain(networks).chain(lines(tables)).collect()
+}
+
+/// Table 8-2 piece by piece.
+fn lines(tables: &[Table]) -> Vec<Sensitivity> {
+    let mut found = Vec::new();
+    for rate in ["construction", "batch", "structure"] {
+        let points = bandwidth::line(tables, &format!("10,750,{rate}"));
+        for (part, pair) in LINES.into_iter().zip(points.windows(2)) {
+            let ratio = pair[1].0 / pair[0].0;
+            found.push(compare("8-2", part, rate, "point to point", (ratio, pair[0].1, pair[1].1)));
+        }
+    }
+    found
 }
 
 fn compare(
@@ -112,5 +140,6 @@ fn compare(
     (part_ratio, before, after): (f64, f64, f64),
 ) -> Sensitivity {
     let sensitivity = (after / before - 1.0) / (part_ratio - 1.0);
-    Sensitivity { table, part, rate, configuration, part_ratio, before, after, sensitivity }
+    let elasticity = (after / before).ln() / part_ratio.ln();
+    Sensitivity { table, part, rate, configuration, part_ratio, before, after, sensitivity, elasticity }
 }

@@ -93,3 +93,79 @@ fn the_sentences_that_do_not_hold() {
     let found = |text: &str| assert!(wrong.iter().any(|claim| claim.contains(text)), "{text}: {wrong:#?}");
     ["34.4 %", "26.7 %", "87.0 %", "61.5 %", "69 %", "75 %", "33.9", "4.6"].into_iter().for_each(found);
 }
+
+/// Table 5-1: ln of 4 x 3 cells; worked out apart from this program.
+#[test]
+fn shares_of_the_variance() {
+    let divisions = history().variances;
+    let expected = [
+        ("3-1", "VAX 750", [99.2, 0.3, 0.5]),
+        ("4-1", "batch", [5.5, 93.3, 1.1]),
+        ("4-1", "text", [2.0, 97.6, 0.5]),
+        ("4-2", "construction", [17.0, 82.9, 0.1]),
+        ("4-2", "text", [8.1, 84.6, 7.3]),
+        ("5-1", "all", [83.2, 11.5, 5.3]),
+        ("5-1", "without stop-and-wait", [84.8, 13.4, 1.8]),
+        ("8-1", "56 kb/s to 10 Mb/s", [98.8, 1.1, 0.1]),
+        ("8-2", "1.2 to 9.6 kb/s", [27.6, 71.5, 0.9]),
+        ("8-2", "9.6 kb/s and 10 Mb/s", [23.7, 69.1, 7.2]),
+    ];
+    assert_eq!(divisions.len(), expected.len());
+    for (division, (table, part, shares)) in divisions.iter().zip(expected) {
+        assert_eq!((division.table, division.part), (table, part));
+        let found = [division.row_share, division.column_share, division.interaction_share];
+        found.iter().zip(shares).for_each(|(found, share)| near(found * 100.0, share, 0.05));
+    }
+    near(divisions[5].variance, 3.2142, 1e-4);
+}
+
+#[test]
+fn elasticities_by_piece_of_the_range() {
+    let all = history().sensitivities;
+    let of = |table: &str, rate: &str| {
+        all.iter().filter(|one| one.table == table && one.rate == rate).map(|one| one.elasticity).collect::<Vec<_>>()
+    };
+    let expected: [(&str, &str, &[f64]); 6] = [
+        ("4-1", "batch", &[0.691, 1.059, 0.749, 0.472, 0.199]),
+        ("4-2", "text", &[0.069, 0.193, 0.903]),
+        ("8-1", "construction", &[0.132, 0.037]),
+        ("8-2", "construction", &[0.920, 0.893, 1.054, 0.162]),
+        ("8-2", "batch", &[0.953, 0.939, 1.0, 0.151]),
+        ("8-2", "structure", &[0.757, 0.696, 0.476, 0.025]),
+    ];
+    for (table, rate, values) in expected {
+        let found = of(table, rate);
+        assert_eq!(found.len(), values.len(), "{table} {rate}");
+        found.iter().zip(values).for_each(|(found, expected)| near(*found, *expected, 5.1e-4));
+    }
+}
+
+/// The three measures do not agree, and only the variance can place the protocols.
+#[test]
+fn conclusions_depend_on_the_measure() {
+    let judged = |said: &str| {
+        let conclusions = history().conclusions;
+        let found = conclusions.iter().find(|one| one.said.contains(said)).unwrap_or_else(|| panic!("{said}"));
+        [&found.by_sensitivity, &found.by_elasticity, &found.by_variance].map(|judgement| judgement.holds)
+    };
+    let (yes, no) = (Some(true), Some(false));
+    assert_eq!(judged("before the host's"), [yes, yes, no]);
+    assert_eq!(judged("before the level"), [None, None, no]);
+    assert_eq!(judged("before the transport"), [None, None, yes]);
+    assert_eq!(judged("before bandwidth"), [None, None, yes]);
+    assert_eq!(judged("processors (1.2"), [no, no, no]);
+    assert_eq!(judged("processors (9.6"), [yes, yes, no]);
+    assert_eq!(judged("processors (56"), [yes, yes, no]);
+    assert_eq!(judged("structure makes"), [yes, yes, yes]);
+    assert_eq!(judged("than stop-and-wait"), [yes, yes, yes]);
+}
+
+#[test]
+fn factors_add_up_and_only_speeds_have_a_scale() {
+    let factors = history().factors;
+    near(factors.iter().map(|factor| factor.share).sum(), 1.0, 1e-12);
+    let scaled: Vec<bool> = factors.iter().map(|factor| factor.elasticity.is_some()).collect();
+    assert_eq!(scaled, [true, true, false, false, true, true, true]);
+    let largest = factors.iter().max_by(|a, b| a.share.total_cmp(&b.share)).unwrap();
+    assert!(largest.name.starts_with("protocol level"), "{largest:?}");
+}

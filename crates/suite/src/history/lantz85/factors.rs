@@ -1,0 +1,125 @@
+//! The factors that the paper puts in an order, by three measures.
+
+use btu_stats::{arithmetic_mean, median};
+use serde::Serialize;
+
+use super::sensitivity::{self, Sensitivity};
+use super::variance::{self, Division};
+
+/// One factor over the range that a table tries.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Factor {
+    /// What was changed, between which levels.
+    pub name: &'static str,
+    /// The tables that try it.
+    pub table: &'static str,
+    /// By the paper's definition; `None` where levels have no scale.
+    pub sensitivity: Option<Bounds>,
+    /// By ln(rate) over ln(part); `None` where levels have no scale.
+    pub elasticity: Option<Bounds>,
+    /// Variance of ln(rate) that the factor makes over this range, the mean over its tables.
+    pub variance: f64,
+    /// That over the sum of it for all factors, as if their tables were one experiment and nothing interacted.
+    pub share: f64,
+}
+
+/// The middle and the ends of some comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bounds {
+    /// Median.
+    pub median: f64,
+    /// Smallest.
+    pub low: f64,
+    /// Largest.
+    pub high: f64,
+}
+
+/// Where a factor's comparisons and tables are found.
+struct Source {
+    name: &'static str,
+    table: &'static str,
+    /// The comparisons whose part begins so.
+    parts: &'static [&'static str],
+    /// Factor of the divisions, and the part of the table where not all count.
+    factor: &'static str,
+    part: Option<&'static str>,
+}
+
+pub(super) const WORKSTATION: &str = sensitivity::WORKSTATION;
+pub(super) const HOST: &str = sensitivity::HOST;
+pub(super) const LEVEL: &str = "protocol level, pipelined to structured";
+pub(super) const TRANSPORT: &str = "transport, IKP, PUP or Internet";
+pub(super) const NETWORK: &str = "network, 56 kb/s to 10 Mb/s";
+pub(super) const SERIAL: &str = "line, 1.2 to 9.6 kb/s";
+pub(super) const ABOVE_SERIAL: &str = sensitivity::LINE_TO_ETHERNET;
+
+const SOURCES: [Source; 7] = [
+    Source { name: WORKSTATION, table: "4-1", parts: &[WORKSTATION], factor: variance::WORKSTATION, part: None },
+    Source { name: HOST, table: "4-2", parts: &[HOST], factor: variance::HOST, part: None },
+    Source {
+        name: LEVEL,
+        table: "5-1",
+        parts: &[],
+        factor: variance::LEVEL,
+        part: Some(variance::WITHOUT_STOP_AND_WAIT),
+    },
+    Source { name: TRANSPORT, table: "4-2", parts: &[], factor: variance::TRANSPORT, part: None },
+    Source { name: NETWORK, table: "8-1", parts: &["network"], factor: variance::NETWORK, part: None },
+    Source {
+        name: SERIAL,
+        table: "8-2",
+        parts: &["line, 1.2", "line, 2.4", "line, 4.8"],
+        factor: variance::LINE,
+        part: Some(variance::SERIAL),
+    },
+    Source {
+        name: ABOVE_SERIAL,
+        table: "8-2",
+        parts: &[ABOVE_SERIAL],
+        factor: variance::LINE,
+        part: Some(variance::ABOVE_SERIAL),
+    },
+];
+
+/// All factors, in the paper's order of importance.
+pub(super) fn all(sensitivities: &[Sensitivity], divisions: &[Division]) -> Vec<Factor> {
+    let mut factors: Vec<Factor> = SOURCES.iter().map(|source| source.gather(sensitivities, divisions)).collect();
+    let sum: f64 = factors.iter().map(|factor| factor.variance).sum();
+    for factor in &mut factors {
+        factor.share = factor.variance / sum;
+    }
+    factors
+}
+
+impl Source {
+    fn gather(&self, sensitivities: &[Sensitivity], divisions: &[Division]) -> Factor {
+        let own = || sensitivities.iter().filter(|one| self.parts.iter().any(|part| one.part.starts_with(part)));
+        let variances: Vec<f64> = divisions.iter().filter_map(|division| self.variance_in(division)).collect();
+        Factor {
+            name: self.name,
+            table: self.table,
+            sensitivity: Bounds::of(&own().map(|one| one.sensitivity).collect::<Vec<_>>()),
+            elasticity: Bounds::of(&own().map(|one| one.elasticity).collect::<Vec<_>>()),
+            variance: arithmetic_mean(&variances).unwrap_or_else(|| panic!("no table varies {}", self.name)),
+            share: 0.0,
+        }
+    }
+
+    fn variance_in(&self, division: &Division) -> Option<f64> {
+        let wanted = division.table == self.table && self.part.is_none_or(|part| part == division.part);
+        let share = match self.factor {
+            factor if factor == division.row_factor => division.row_share,
+            factor if factor == division.column_factor => division.column_share,
+            _ => return None,
+        };
+        wanted.then_some(share * division.variance)
+    }
+}
+
+impl Bounds {
+    fn of(values: &[f64]) -> Option<Self> {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some(Self { median: median(values)?, low, high })
+    }
+}
