@@ -24,7 +24,7 @@ pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
         let done = if tag.remove { store.untag(run, word) } else { store.tag(run, word) };
         done?;
     }
-    let tags = store.run(&run.to_string())?.summary.tags;
+    let tags = store.summary(run)?.tags;
     if common.json {
         return print_json(&serde_json::json!({"run": run, "tags": tags}));
     }
@@ -57,7 +57,7 @@ fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
         return Err(Refusal::Usage(problem).into());
     }
     for run in runs {
-        let run = store.run(&run.to_string())?.summary;
+        let run = store.summary(*run)?;
         let label = run.label.map_or_else(String::new, |label| format!(", {label}"));
         eprintln!("{}  {}  {} on {}, {} cells{label}", run.id, run.created, run.profile, run.network, run.cells);
     }

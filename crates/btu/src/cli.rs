@@ -265,7 +265,7 @@ pub(crate) struct Rate {
     #[arg(long, requires = "resume")]
     pub(crate) force: bool,
     /// Your own word for the run
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
     /// Words to find the run by, as `btu tag` gives them
     #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag)]
@@ -352,6 +352,10 @@ fn share(text: &str) -> Result<f64, String> {
         Ok(value) if (0.0..1.0).contains(&(value * scale)) => Ok(value * scale),
         _ => Err(format!("`{text}` is not a share: write 1% or 0.01, at least 0 and below 1")),
     }
+}
+
+fn label(text: &str) -> Result<String, String> {
+    btu_store::check_label(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn tag(text: &str) -> Result<String, String> {

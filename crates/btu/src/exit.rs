@@ -59,9 +59,7 @@ fn number(error: &anyhow::Error) -> u8 {
         return keys::exit_code(error);
     }
     // What the user named is not there, or not one thing.
-    if let Some(StoreError::UnknownRun { .. } | StoreError::Ambiguous { .. } | StoreError::BadTag { .. }) =
-        error.downcast_ref::<StoreError>()
-    {
+    if error.downcast_ref().is_some_and(is_the_users) {
         return 2;
     }
     match error.downcast_ref::<CoordinatorError>() {
@@ -69,6 +67,12 @@ fn number(error: &anyhow::Error) -> u8 {
         Some(CoordinatorError::Interrupted(Interrupt::Terminate)) => 143,
         _ => 1,
     }
+}
+
+/// What was given is at fault, not what is stored.
+const fn is_the_users(error: &StoreError) -> bool {
+    use StoreError::{Ambiguous, BadLabel, BadTag, UnknownRun};
+    matches!(error, UnknownRun { .. } | Ambiguous { .. } | BadTag { .. } | BadLabel { .. })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::{Common, Machine, SetMachine};
 use crate::exit::Refusal;
 use crate::preflight;
-use crate::stored::before;
+use crate::stored::{among_others, before};
 use crate::terminal::{print, print_json, text_options};
 
 /// The machines by key.
@@ -46,8 +46,9 @@ fn known(store: &Store) -> anyhow::Result<(Cards, MachineKey)> {
     let notes = store.machine_notes()?;
     let mut cards = Cards::new();
     for run in store.runs()?.iter().rev() {
-        if let Some(environment) = before(&store.run(&run.id.to_string())?) {
-            add(&mut cards, &environment, &notes);
+        match among_others(store.run(&run.id.to_string()).map_err(Into::into))? {
+            Ok(row) => before(&row).iter().for_each(|environment| drop(add(&mut cards, environment, &notes))),
+            Err(why) => eprintln!("btu: {why}"),
         }
     }
     let this = add(&mut cards, &collect(), &notes);

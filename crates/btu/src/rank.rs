@@ -12,7 +12,7 @@ use crate::cli::{Common, Rank};
 use crate::machine::{self, Cards};
 use crate::preflight;
 use crate::rate::SUITE;
-use crate::stored::{Rated, before};
+use crate::stored::{Rated, among_others, before};
 use crate::terminal::{print, print_json, text_options};
 
 /// Prints the ranking.
@@ -27,7 +27,13 @@ fn page(store: &Store, asked: &Rank) -> anyhow::Result<RankPage> {
     let (mut cards, mut candidates, mut nameless) = (Cards::new(), Vec::new(), Vec::new());
     // The newest run first: its kernel is the machine's.
     for run in store.runs()?.iter().rev().filter(|run| is_asked(run, asked)) {
-        let rated = Rated::read(store, run.id)?;
+        let rated = match among_others(Rated::read(store, run.id))? {
+            Ok(rated) => rated,
+            Err(reason) => {
+                nameless.push(LeftOut { run: run.id.to_string(), reason });
+                continue;
+            }
+        };
         if let Some(environment) = before(&rated.row) {
             let machine = machine::add(&mut cards, &environment, &notes);
             candidates.push(candidate(rated, machine));

@@ -82,7 +82,7 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
     let run = row.summary.id;
     let lock = store.lock(run)?;
     // Whoever wrote it may have completed it before we had the lock.
-    if store.run(&run.to_string())?.summary.state != State::Complete {
+    if store.summary(run)?.state != State::Complete {
         return Ok(Some(lock));
     }
     eprintln!("{run} is complete; nothing to do.");

@@ -1,13 +1,14 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
-use btu_report::{RunLine, rate_text, runs_text};
+use btu_report::{RunLine, rate_text, runs_text, shell_word};
 use btu_store::{RunId, RunRow, RunSummary, Store};
 use btu_suite::record::CellRecord;
+use btu_suite::roll;
 use btu_suite::verdict::{Title, Verdict};
 use serde::Serialize;
 
 use crate::cli::{Common, Runs, Show};
-use crate::stored::{Rated, Stored, duration};
+use crate::stored::{Rated, Stored, among_others, duration};
 use crate::terminal::{print, print_json, text_options};
 use crate::{hosts, pipe, preflight, provenance, rate};
 
@@ -18,7 +19,7 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
     if let Some(tag) = &list.tag {
         runs.retain(|run| run.tags.contains(tag));
         if runs.is_empty() && !common.json {
-            return print(&format!("No run has the tag `{tag}`; `btu tag RUN {tag}` gives it to one."));
+            return print(&format!("No run has the tag `{tag}`; `btu tag RUN {}` gives it to one.", shell_word(tag)));
         }
     }
     if common.json {
@@ -35,7 +36,7 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     if pipe::is_ours(&row.summary.suite) {
         return if show.cells { pipe::cells(&store, &row, common) } else { pipe::stored(&store, &row, common) };
     }
-    if row.summary.suite == hosts::SUITE {
+    if row.summary.suite == roll::SUITE {
         return hosts::stored(&store, &row, common);
     }
     let stored = Stored::named(&store, &show.run)?;
@@ -99,7 +100,11 @@ fn label(run: &RunSummary) -> Option<String> {
 
 fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
     let is_rated = run.suite == rate::SUITE;
-    let rated = if is_rated { Some(Rated::read(store, run.id)?) } else { None };
+    let rated = if is_rated { Some(among_others(Rated::read(store, run.id))?) } else { None };
+    let (rated, unread) = match rated.transpose() {
+        Ok(rated) => (rated, None),
+        Err(why) => (None, Some(why)),
+    };
     let title = rated.as_ref().map_or(Title::None, |rated| Title::of(&rated.obstacles));
     let rating = rated.and_then(|rated| rated.rating);
     Ok(RunLine {
@@ -114,5 +119,6 @@ fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
         rating_bits_per_second: rating.map(|rating| rating.btu_bits_per_second.value),
         title,
         duration: duration(run),
+        unread,
     })
 }

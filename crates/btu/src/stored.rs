@@ -2,7 +2,7 @@
 
 use btu_control::environment::{Environment, differences};
 use btu_report::RunHead;
-use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store};
+use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
 use btu_suite::network::Network;
@@ -108,6 +108,14 @@ impl Rated {
         let readings = store.readings_for_rating(run)?;
         let (rating, obstacles) = rating_of(&readings, &context(&row, plan.clone(), true));
         Ok(Self { row, plan, readings, rating, obstacles })
+    }
+}
+
+/// What was read of one run among others, or why that one cannot be read: no reason not to show the others.
+pub(crate) fn among_others<T>(read: anyhow::Result<T>) -> anyhow::Result<Result<T, String>> {
+    match read {
+        Err(error) if matches!(error.downcast_ref(), Some(StoreError::DamagedRun { .. })) => Ok(Err(error.to_string())),
+        read => read.map(Ok),
     }
 }
 

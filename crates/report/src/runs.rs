@@ -33,6 +33,8 @@ pub struct RunLine {
     pub title: Title,
     /// How long it took, where it is known.
     pub duration: Option<Span>,
+    /// Why more cannot be told of it.
+    pub unread: Option<String>,
 }
 
 /// The list of runs, in the order given; lines end with `\n`.
@@ -49,7 +51,8 @@ pub fn runs_text(runs: &[RunLine], options: &TextOptions) -> String {
         Some(longest) => sheet(runs, Some(longest.min(room))),
         None => bare,
     };
-    lines.join("\n") + "\n"
+    let unread = runs.iter().filter_map(|run| run.unread.clone());
+    lines.into_iter().chain(unread).collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// A label may be cut to this many columns, not further.

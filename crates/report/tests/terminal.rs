@@ -93,6 +93,7 @@ fn line(id: &str, label: Option<&str>, rating: Option<f64>) -> RunLine {
         rating_bits_per_second: rating,
         title: Title::BtuRating,
         duration: rating.map(|_| Span::from_seconds(128)),
+        unread: None,
     }
 }
 

@@ -126,7 +126,9 @@ impl Store {
         });
         let mut records = Vec::with_capacity(texts.len());
         for part in parts {
-            records.extend(part.map_err(|error| self.damaged(format!("a cell of {run} cannot be read ({error})")))?);
+            records.extend(
+                part.map_err(|error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})")))?,
+            );
         }
         Ok(records)
     }
@@ -140,7 +142,7 @@ impl Store {
         while let Some(row) = rows.next().map_err(&explain)? {
             let record = row.get_ref(1).map_err(&explain)?;
             let text = record.as_str();
-            let text = text.map_err(|error| self.damaged(format!("a cell of {run} is no text ({error})")))?;
+            let text = text.map_err(|error| self.damaged_run(run, format!("a cell is no text ({error})")))?;
             texts.push(text.to_owned());
         }
         Ok(texts)
@@ -148,6 +150,10 @@ impl Store {
 
     pub(crate) fn damaged(&self, what: String) -> StoreError {
         StoreError::Damaged { path: self.path.clone(), what }
+    }
+
+    pub(crate) fn damaged_run(&self, run: RunId, what: String) -> StoreError {
+        StoreError::DamagedRun { path: self.path.clone(), run, what }
     }
 }
 

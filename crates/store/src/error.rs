@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use crate::keep::LONGEST_LABEL;
 use crate::run::RunId;
 
 /// Why the store could not do what was asked; each is one line that ends in what to do next.
@@ -61,6 +62,19 @@ pub enum StoreError {
         /// What was found.
         what: String,
     },
+    /// What is stored of one run contradicts itself.
+    #[error(
+        "run {run} in `{}` cannot be read: {what}; other runs are as they were: `btu rm {run} --yes` deletes this one, or \
+         copy the file back from where you keep copies", path.display()
+    )]
+    DamagedRun {
+        /// The database file.
+        path: PathBuf,
+        /// The run.
+        run: RunId,
+        /// What was found.
+        what: String,
+    },
     /// Somebody else is writing the run.
     #[error("run {run} is being written by {}; wait for it to end, or stop it first", owner_name(*owner))]
     Locked {
@@ -77,6 +91,12 @@ pub enum StoreError {
     BadTag {
         /// What was given.
         tag: String,
+    },
+    /// Not a text that could be a label.
+    #[error("{label:?} is no label: write one line of at most {LONGEST_LABEL} bytes, without control characters")]
+    BadLabel {
+        /// What was given.
+        label: String,
     },
     /// There is no such run.
     #[error("there is no run `{selector}`; `btu runs` lists those there are")]

@@ -3,11 +3,15 @@
 use rusqlite::params;
 
 use crate::lock::RunLock;
+use crate::plain::is_plain;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
 /// The longest tag, in bytes.
 const LONGEST_TAG: usize = 100;
+
+/// The longest label, in bytes.
+pub(crate) const LONGEST_LABEL: usize = 500;
 
 impl Store {
     /// Gives `run` a tag; says whether it is new. A tag has no blanks, commas or control characters, so that it can be
@@ -46,9 +50,17 @@ impl Store {
 
 /// Refuses what could not be written or shown as a tag.
 pub fn check_tag(tag: &str) -> Result<(), StoreError> {
-    let odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
-    if tag.is_empty() || tag.len() > LONGEST_TAG || tag.starts_with('-') || tag.contains(odd) {
+    let odd = |c: char| c.is_whitespace() || c == ',';
+    if tag.is_empty() || tag.len() > LONGEST_TAG || tag.starts_with('-') || tag.contains(odd) || !is_plain(tag) {
         return Err(StoreError::BadTag { tag: tag.to_owned() });
+    }
+    Ok(())
+}
+
+/// Refuses what could not be shown in one line as a label.
+pub fn check_label(label: &str) -> Result<(), StoreError> {
+    if label.len() > LONGEST_LABEL || !is_plain(label) {
+        return Err(StoreError::BadLabel { label: label.to_owned() });
     }
     Ok(())
 }

@@ -50,7 +50,6 @@ impl Store {
     pub fn run(&self, selector: &str) -> Result<RunRow, StoreError> {
         let run = self.find(selector)?;
         let explain = self.explain("read a run");
-        let raw = self.connection.query_row(&format!("{SUMMARY} WHERE id = ?1"), [run], raw_summary);
         let columns = "SELECT seed, plan, plan_hash, calibration FROM runs WHERE id = ?1";
         let (seed, plan, plan_hash, calibration) = self
             .connection
@@ -59,14 +58,20 @@ impl Store {
             })
             .map_err(&explain)?;
         Ok(RunRow {
-            summary: self.finish_summary(raw.map_err(&explain)?)?,
-            seed: seed.parse().map_err(|_| self.damaged(format!("the seed of {run} is `{seed}`")))?,
+            summary: self.summary(run)?,
+            seed: seed.parse().map_err(|_| self.damaged_run(run, format!("its seed is `{seed}`")))?,
             plan: self.json(run, "plan", &plan)?,
             plan_hash,
             calibration: calibration.map(|text| self.json(run, "calibration", &text)).transpose()?,
             environments: self.environments(run)?,
             events: self.events(run)?,
         })
+    }
+
+    /// What a list shows of `run`; it can be told where the rest cannot be read.
+    pub fn summary(&self, run: RunId) -> Result<RunSummary, StoreError> {
+        let raw = self.connection.query_row(&format!("{SUMMARY} WHERE id = ?1"), [run], raw_summary);
+        self.finish_summary(raw.map_err(self.explain("read a run"))?)
     }
 
     fn find_uuid(&self, selector: &str) -> Result<RunId, StoreError> {
@@ -97,7 +102,7 @@ impl Store {
             .all("read the environments", sql, [run], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         rows.iter()
             .map(|(moment, document)| {
-                let moment = self.word(Moment::from_name(moment), moment)?;
+                let moment = self.word(run, Moment::from_name(moment), moment)?;
                 Ok((moment, self.json(run, "environment", document)?))
             })
             .collect()
@@ -108,14 +113,14 @@ impl Store {
         let rows =
             self.all("read the events", sql, [run], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
         rows.into_iter()
-            .map(|(at, level, text)| Ok(Event { at, level: self.word(Level::from_name(&level), &level)?, text }))
+            .map(|(at, level, text)| Ok(Event { at, level: self.word(run, Level::from_name(&level), &level)?, text }))
             .collect()
     }
 
     /// Adds what lies outside the row: tags, and whether somebody still writes it.
     fn finish_summary(&self, raw: (RunSummary, String)) -> Result<RunSummary, StoreError> {
         let (mut summary, stored) = raw;
-        summary.state = self.shown_state(summary.id, self.word(State::from_name(&stored), &stored)?)?;
+        summary.state = self.shown_state(summary.id, self.word(summary.id, State::from_name(&stored), &stored)?)?;
         let sql = "SELECT tag FROM tags WHERE run = ?1 ORDER BY tag";
         summary.tags = self.all("read the tags", sql, [summary.id], |row| row.get(0))?;
         Ok(summary)
@@ -150,12 +155,11 @@ impl Store {
     }
 
     fn json(&self, run: RunId, what: &str, text: &str) -> Result<Value, StoreError> {
-        serde_json::from_str(text)
-            .map_err(|error| self.damaged(format!("the {what} of {run} cannot be read ({error})")))
+        serde_json::from_str(text).map_err(|error| self.damaged_run(run, format!("its {what} is no JSON ({error})")))
     }
 
-    fn word<T>(&self, known: Option<T>, name: &str) -> Result<T, StoreError> {
-        known.ok_or_else(|| self.damaged(format!("`{name}` is an unknown word")))
+    fn word<T>(&self, run: RunId, known: Option<T>, name: &str) -> Result<T, StoreError> {
+        known.ok_or_else(|| self.damaged_run(run, format!("`{name}` is an unknown word")))
     }
 }
 

@@ -50,7 +50,7 @@ impl Store {
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
-        let unreadable = |error| self.damaged(format!("a cell of {run} cannot be read ({error})"));
+        let unreadable = |error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})"));
         let block = columns.block;
         if let Some(record) = columns.record {
             return serde_json::from_str::<CellRecord>(&record).map(|cell| Reading::of(&cell)).map_err(unreadable);

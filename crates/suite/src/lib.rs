@@ -3,6 +3,7 @@
 
 pub mod activity;
 pub mod books;
+mod border;
 pub mod bounds;
 pub mod cell;
 pub mod compare;

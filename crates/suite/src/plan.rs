@@ -13,6 +13,7 @@ use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::border;
 use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
 use crate::network::Network;
 
@@ -37,11 +38,13 @@ pub struct Plan {
     #[serde(rename = "window_bytes")]
     pub window: Option<Bytes>,
     /// Message sizes of the rated components.
-    #[serde(rename = "message_bytes")]
+    #[serde(rename = "message_bytes", deserialize_with = "border::once")]
     pub messages: Vec<Bytes>,
     /// Components, rated and further.
+    #[serde(deserialize_with = "border::once")]
     pub components: Vec<Component>,
     /// Loads, idle among them.
+    #[serde(deserialize_with = "border::once")]
     pub loads: Vec<Load>,
     /// Size of the file that the disk activity reads.
     #[serde(rename = "disk_file_bytes")]
@@ -60,15 +63,19 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// `quick`, `standard` or `full`.
+    #[serde(deserialize_with = "border::profile")]
     pub name: String,
     /// What a calibrated baseline lasts.
     #[serde(rename = "target_ns")]
     pub target: Span,
     /// Blocks that are always measured.
+    #[serde(deserialize_with = "border::blocks")]
     pub least_blocks: u32,
     /// Blocks at most.
+    #[serde(deserialize_with = "border::blocks")]
     pub most_blocks: u32,
     /// A row is done when the half width of its 95 % interval is at most this share of its mean.
+    #[serde(deserialize_with = "border::share")]
     pub wanted_half_width: f64,
     /// No block beyond the first is begun or continued after this time from the first cell.
     #[serde(rename = "budget_ns")]

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use crate::record::HostClock;
 
+/// The name of this suite in the store.
+pub const SUITE: &str = "hosts";
+
 /// A wall clock that is off by more than this confuses whoever compares two hosts' logs, and lets certificates lapse at
 /// the wrong time.
 pub const MOST_APART_NS: u64 = 1_000_000_000;

@@ -37,7 +37,7 @@ pub(crate) struct CheckHosts {
     #[command(flatten)]
     pub(crate) reaching: Reaching,
     /// Your own word for the run
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = super::label)]
     pub(crate) label: Option<String>,
     /// No progress
     #[arg(long, short)]

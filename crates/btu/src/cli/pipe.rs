@@ -108,7 +108,7 @@ pub(crate) struct Pipe {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Your own word for the run
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = super::label)]
     pub(crate) label: Option<String>,
     /// No progress
     #[arg(long, short)]

@@ -6,7 +6,7 @@ use anyhow::Context;
 use btu_control::coordinator::{HostCall, roll_call};
 use btu_report::roll_text;
 use btu_store::{Moment, NewCell, NewRun, RunId, RunRow, State, Store};
-use btu_suite::roll::Roll;
+use btu_suite::roll::{Roll, SUITE};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 
@@ -18,9 +18,6 @@ use crate::progress::Steps;
 use crate::stored::head;
 use crate::terminal::{print, print_json, text_options};
 use crate::{preflight, rate};
-
-/// The suite's name in the store.
-pub(crate) const SUITE: &str = "hosts";
 
 /// What `--json` prints.
 #[derive(Serialize)]

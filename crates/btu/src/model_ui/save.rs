@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use btu_report::shell_word;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::asking::{Basis, Changes};
@@ -79,29 +80,19 @@ fn put(table: &mut dyn TableLike, key: &str, text: &str) {
 
 /// The command line that opens the same.
 pub(super) fn command_line(name: &str, basis: &Basis, changes: &Changes, transfer: Option<&str>) -> String {
-    let mut words = vec!["btu model".to_owned(), quoted(name)];
+    let mut words = vec!["btu model".to_owned(), shell_word(name)];
     let mut of_file = changes.clone();
     of_file.remove(TRANSFER);
     for (key, value) in basis.settings(&of_file) {
-        words.push(format!("--set {key}={}", quoted(&value)));
+        words.push(format!("--set {key}={}", shell_word(&value)));
     }
     if let Some(size) = transfer.filter(|size| *size != NO_TRANSFER) {
-        words.push(format!("--transfer {}", quoted(size)));
+        words.push(format!("--transfer {}", shell_word(size)));
     }
     if let Some(flow) = &basis.flow {
-        words.push(format!("--flow {}", quoted(flow)));
+        words.push(format!("--flow {}", shell_word(flow)));
     }
     words.join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-+:,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]
@@ -140,14 +131,5 @@ mod tests {
             let drawing = btu_network::Drawing::read(&written, name).unwrap_or_else(|error| panic!("{error}"));
             assert!(drawing == source.read(&settings).unwrap(), "{name}");
         }
-    }
-
-    #[test]
-    fn words_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(
-            (quoted("10"), quoted("10 Mb/s"), quoted("it's")),
-            ("10".into(), "'10 Mb/s'".into(), "'it'\\''s'".into())
-        );
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -1,7 +1,9 @@
 //! `btu tag`, `rm`, `export` and `import` as users call them.
 
-use crate::shelf::{Shelf, plan};
 use btu_suite::network::Network;
+use rusqlite::Connection;
+
+use crate::shelf::{Shelf, plan};
 
 /// A shelf with so many runs.
 fn shelf(runs: usize) -> Shelf {
@@ -82,4 +84,35 @@ fn what_cannot_be_imported_is_said_in_one_line() {
     assert_eq!(shelf.json(&["runs"]), serde_json::json!([]));
     let (code, _, errors) = shelf.btu(&["export", "r1", "-o", "x"]);
     assert!(code == Some(2) && errors.contains("no run `r1`") && !shelf.path("x").exists(), "{errors}");
+}
+
+/// What an older btu imported, or a disk lost, costs the run that it belongs to.
+#[test]
+fn a_run_that_cannot_be_read_is_one_line_beside_the_others() {
+    let shelf = shelf(3);
+    let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
+    connection.execute("UPDATE environments SET document = '{\"a\":1e999}' WHERE run = 2", []).unwrap();
+    let (code, out, errors) = shelf.btu(&["runs"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines.len() == 6 && lines[3].starts_with("r2 ") && !out.contains("start anew"), "{out}");
+    assert!(lines[5].starts_with("run r2 in ") && lines[5].contains("`btu rm r2 --yes` deletes this one"), "{out}");
+    assert_eq!(shelf.json(&["runs"]).as_array().map(Vec::len), Some(3));
+    let (code, _, errors) = shelf.btu(&["show", "r2"]);
+    assert!(code == Some(1) && errors.contains("its environment is no JSON"), "{errors}");
+    let left_out = &shelf.json(&["rank"])["left_out"];
+    assert!(left_out.to_string().contains("r2"), "{left_out}");
+    let (code, out, errors) = shelf.btu(&["machine", "list"]);
+    assert!(code == Some(0) && !out.is_empty() && errors.contains("run r2"), "{out}{errors}");
+    assert_eq!(shelf.btu(&["rm", "r2", "--yes"]).0, Some(0));
+    assert_eq!(shelf.btu(&["runs"]).1.lines().count(), 4);
+}
+
+#[test]
+fn a_label_does_nothing_to_a_terminal() {
+    let shelf = Shelf::new();
+    for label in ["\u{202e}tsrif", "a\nb", "\u{1b}[2J"] {
+        let (code, _, errors) = shelf.btu(&["rate", "--label", label]);
+        assert!(code == Some(2) && errors.contains("is no label"), "{errors}");
+    }
 }

@@ -7,6 +7,7 @@ use btu_units::Bytes;
 
 use super::{RunReport, row};
 use crate::html::{Block, Section, Table};
+use crate::shell::shell_word;
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let again = if report.origin.plan_is_known {
@@ -34,16 +35,17 @@ const INVENTORY: &str = "hosts.toml";
 
 /// The options that make the same plan.
 fn command(plan: &Plan) -> String {
-    let mut words = vec![format!("btu rate --profile {} --seed {}", plan.profile.name, plan.seed)];
+    let mut words = vec![format!("btu rate --profile {} --seed {}", shell_word(&plan.profile.name), plan.seed)];
     if let Network::Path(path) = &plan.network {
-        words.push(format!("--network '{}' --delay '{}'", path.rate, path.delay));
+        let [rate, delay] = [path.rate.to_string(), path.delay.to_string()].map(|text| shell_word(&text));
+        words.push(format!("--network {rate} --delay {delay}"));
         for (option, share) in [("loss", path.loss), ("duplicate", path.duplicate), ("reorder", path.reorder)] {
             words.extend((share > 0.0).then(|| format!("--{option} {share}")));
         }
     }
     if let Network::Drawing(drawn) = &plan.network {
-        words.push(format!("--network {}", drawn.name));
-        words.extend(drawn.stations.roles().map(|(role, station)| format!("--{role} {station}")));
+        words.push(format!("--network {}", shell_word(&drawn.name)));
+        words.extend(drawn.stations.roles().map(|(role, station)| format!("--{role} {}", shell_word(station))));
     }
     if let Network::Machines(machines) = &plan.network {
         words.extend(hosts(machines));
@@ -70,7 +72,7 @@ fn hosts(machines: &Machines) -> Vec<String> {
         machines.hosts.iter().filter_map(option).collect()
     };
     let paired = machines.hosts.iter().filter(|host| matches!(host.reached, Reached::Pairing { .. }));
-    words.extend(paired.map(|host| format!("--pair {}=CODE", host.name)));
+    words.extend(paired.map(|host| format!("--pair {}=CODE", shell_word(&host.name))));
     words
 }
 
@@ -82,7 +84,7 @@ fn option(host: &Machine) -> Option<String> {
     let Machine { station, name, reached, measured } = host;
     match reached {
         Reached::Tls { address } | Reached::Pairing { address } => {
-            Some(format!("--{station} {name}={address}@{measured}"))
+            Some(format!("--{station} {}", shell_word(&format!("{name}={address}@{measured}"))))
         }
         Reached::Ssh { .. } => None,
     }
@@ -135,7 +137,7 @@ mod tests {
     use std::net::IpAddr;
 
     use btu_network::{Control, Host, Inventory};
-    use btu_suite::network::HostRole;
+    use btu_suite::network::{Drawn, HostRole, Stations};
     use btu_suite::plan::Profile;
 
     use super::*;
@@ -169,6 +171,17 @@ mod tests {
         for word in said.split(' ').filter(|word| word.contains('@')) {
             assert!(word.parse::<Host>().is_ok(), "{word}");
         }
+    }
+
+    /// A plan of a stranger's file that was not read from JSON, where such names are refused.
+    #[test]
+    fn a_copied_command_runs_no_other() {
+        let profile = Profile { name: "quick$(id)".to_owned(), ..Profile::quick() };
+        let stations = Stations { test: "a;id".to_owned(), active: "b".to_owned(), passive: None };
+        let drawn = Drawn { name: "`id`".to_owned(), text: String::new(), stations };
+        let said = command(&Plan::whole(7, profile, Network::Drawing(drawn)));
+        let expected = "btu rate --profile 'quick$(id)' --seed 7 --network '`id`' --test 'a;id' --active b";
+        assert!(said.starts_with(expected), "{said}");
     }
 
     /// `--ssh` measures where ssh goes, which need not be where this run was measured.

@@ -37,7 +37,7 @@ impl Store {
     }
 
     fn export_run<W: Write>(&self, run: RunId, writer: &mut Writer<W>) -> Result<(), ArchiveError> {
-        let summary = self.run(&run.to_string())?.summary;
+        let summary = self.summary(run)?;
         if summary.state == State::Running {
             return Err(ArchiveError::Unfinished { run });
         }
@@ -66,9 +66,7 @@ impl Store {
     ) -> Result<(), ArchiveError> {
         let explain = |error: rusqlite::Error| -> StoreError {
             match error {
-                rusqlite::Error::FromSqlConversionFailure(..) => {
-                    self.damaged(format!("{run} cannot be read ({error})"))
-                }
+                rusqlite::Error::FromSqlConversionFailure(..) => self.damaged_run(run, error.to_string()),
                 other => self.explain(OPERATION)(other),
             }
         };

@@ -6,16 +6,20 @@ use std::io::{Read, Seek, SeekFrom};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::value::RawValue;
 
-use super::ArchiveError;
 use super::line::{CellLine, EnvironmentLine, EventLine, Line, RunLine};
 use super::readable::Readable;
 use super::reader::{parse, read};
+use super::{ArchiveError, document};
 use crate::keep::check_tag;
+use crate::plain::is_plain;
 use crate::run::{Level, Moment, RunId, State};
 use crate::{Store, StoreError};
 
 /// The longest name, time or label, in bytes.
 const LONGEST_WORD: usize = 500;
+
+/// The most that a run may hold, in bytes: a full one has a hundred megabytes.
+const MOST_OF_A_RUN: u64 = 1 << 30;
 
 const OPERATION: &str = "import runs";
 
@@ -54,17 +58,29 @@ impl Store {
 }
 
 /// What one line cannot say about the whole.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Check {
     uuids: BTreeSet<String>,
     run: Option<Readable>,
     line: u64,
+    /// What the run holds so far.
+    bytes: u64,
+    /// What it may hold.
+    most_bytes: u64,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Self { uuids: BTreeSet::new(), run: None, line: 0, bytes: 0, most_bytes: MOST_OF_A_RUN }
+    }
 }
 
 impl Check {
     fn line(&mut self, number: u64, text: &str) -> Result<(), ArchiveError> {
         self.line = number;
-        match check_line(number, text)? {
+        let line = check_line(number, text)?;
+        self.measure(&line, text)?;
+        match line {
             Line::Run(run) => {
                 // It was read a moment ago, when the line was looked at by itself.
                 self.run = Some(
@@ -82,6 +98,16 @@ impl Check {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A run is read whole when it is shown.
+    fn measure(&mut self, line: &Line, text: &str) -> Result<(), ArchiveError> {
+        let before = if matches!(line, Line::Run(_)) { 0 } else { self.bytes };
+        self.bytes = before + text.len() as u64;
+        if self.bytes <= self.most_bytes {
+            return Ok(());
+        }
+        Err(ArchiveError::TooLarge { line: self.line, what: format!("more than {} bytes in a run", self.most_bytes) })
     }
 
     fn all_there(&self, runs: usize) -> Result<(), ArchiveError> {
@@ -103,9 +129,10 @@ fn check_line(number: u64, text: &str) -> Result<Line, ArchiveError> {
     let problem = match &line {
         Line::Archive(_) | Line::End(_) => Some("it does not belong here".to_owned()),
         Line::Run(run) => run_problem(run),
-        Line::Environment(environment) => {
-            Moment::from_name(&environment.moment).is_none().then(|| format!("`{}` is no moment", environment.moment))
-        }
+        Line::Environment(environment) => match Moment::from_name(&environment.moment) {
+            Some(_) => document::check("environment", environment.document.get()).err(),
+            None => Some(format!("`{}` is no moment", environment.moment)),
+        },
         Line::Event(event) => {
             let known = Level::from_name(&event.level).is_some() && is_word(&event.at);
             (!known).then(|| "an event is not one".to_owned())
@@ -136,8 +163,9 @@ fn run_problem(run: &RunLine) -> Option<String> {
     if let Err(error) = run.seed.parse::<u64>() {
         return Some(format!("the seed is {:?} ({error})", run.seed));
     }
-    // A plan that cannot be read would make every list of runs fail.
-    Readable::of(&run.suite, run.plan.get(), &run.plan_hash).err()
+    let documents = [("plan", Some(&run.plan)), ("calibration", run.calibration.as_ref())];
+    let unread = documents.into_iter().find_map(|(what, one)| document::check(what, one?.get()).err());
+    unread.or_else(|| Readable::of(&run.suite, run.plan.get(), &run.plan_hash).err())
 }
 
 fn is_word(text: &str) -> bool {
@@ -145,7 +173,7 @@ fn is_word(text: &str) -> bool {
 }
 
 fn is_short(text: &str) -> bool {
-    text.len() <= LONGEST_WORD && !text.contains(char::is_control)
+    text.len() <= LONGEST_WORD && is_plain(text)
 }
 
 /// RFC 9562, section 4, in lower case.
@@ -262,6 +290,22 @@ pub fn fuzz_import(octets: &[u8]) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    #[test]
+    fn a_run_holds_no_more_than_can_be_read_again() {
+        let mut check = super::Check { most_bytes: 1000, ..super::Check::default() };
+        let run = r#"{"run":{"uuid":"UUID","suite":"other","profile":"p","network":"n","label":null,"tags":[],
+            "state":"complete","created":"now","finished":null,"seed":"7","btu_version":"1","planned_cells":1,"plan":{},
+            "plan_hash":"h","calibration":null}}"#;
+        let event = format!(r#"{{"event":{{"at":"now","level":"info","text":"{}"}}}}"#, "a".repeat(300));
+        for (number, uuid) in (1..).step_by(10).zip(["0", "1"]) {
+            let uuid = format!("00000000-0000-4000-8000-{uuid:0>12}");
+            check.line(number, &run.replace("UUID", &uuid)).unwrap();
+            check.line(number + 1, &event).unwrap();
+        }
+        let refused = check.line(13, &event).and_then(|()| check.line(14, &event)).unwrap_err();
+        assert!(refused.to_string().ends_with("line 14: more than 1000 bytes in a run"), "{refused}");
+    }
 
     proptest! {
         #[test]

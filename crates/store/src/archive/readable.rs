@@ -4,6 +4,7 @@ use btu_suite::hint::{self, HintRecord, HintRun};
 use btu_suite::pipe::{self, Facts, PipePlan, Point, Purpose, SetPlan, SetPoint, facts};
 use btu_suite::plan::{self, Plan};
 use btu_suite::record::CellRecord;
+use btu_suite::roll::{self, Roll};
 use serde::de::DeserializeOwned;
 
 use super::line::CellLine;
@@ -20,6 +21,8 @@ pub(super) enum Readable {
     Set(SetPlan),
     /// Steps of HINT and the messages beside them.
     Hint(Box<HintRun>),
+    /// Roll calls of hosts.
+    Roll,
     /// Of a suite that this program does not know; they are stored as they are.
     Unknown,
 }
@@ -47,7 +50,7 @@ impl Readable {
             Self::Hint(run) => {
                 (run.version == HintRun::VERSION && is_ours(std::slice::from_ref(&run.pipe))).then(|| run.hash())
             }
-            Self::Unknown => None,
+            Self::Roll | Self::Unknown => None,
         })
     }
 
@@ -56,6 +59,7 @@ impl Readable {
             plan::SUITE => read_plan::<Plan>(plan).map(|_| Self::Rating)?,
             pipe::SUITE => Self::Pipe(read_plan(plan)?),
             hint::SUITE => Self::Hint(read_plan(plan)?),
+            roll::SUITE => Self::Roll,
             _ if Purpose::of_suite(suite).is_some() => Self::Set(read_plan(plan)?),
             _ => Self::Unknown,
         })
@@ -65,6 +69,7 @@ impl Readable {
     pub(super) fn check(&self, line: &CellLine) -> Result<(), String> {
         let same = match self {
             Self::Unknown => true,
+            Self::Roll => read_cell::<Roll>(line).map(|_| true)?,
             Self::Rating => {
                 let cell: CellRecord = read_cell(line)?;
                 (cell.block, cell.position) == (line.block, line.position) && agrees(&Columns::of(&cell), line)

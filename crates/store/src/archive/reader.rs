@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::export::hexadecimal;
 use super::line::{Head, Line};
 use super::{ARCHIVE_VERSION, ArchiveError};
+use crate::plain::controls;
 
 /// The longest line: the largest cells have some hundred kilobytes.
 const LONGEST_LINE: u64 = 8 << 20;
@@ -162,7 +163,9 @@ fn hides_control_characters(text: &str) -> bool {
         let (before, escape) = rest.split_at(place);
         let code = escape.strip_prefix("\\u").and_then(|code| u32::from_str_radix(code.get(..4)?, 16).ok());
         let shows = code.and_then(char::from_u32).is_some_and(controls);
-        if shows || escape.starts_with("\\b") || escape.starts_with("\\f") || before.contains(controls) {
+        // Alone, the return of the carriage writes over the line; before the end of the line it is that.
+        let returns = escape.starts_with("\\r") && !escape.starts_with("\\r\\n");
+        if shows || returns || escape.starts_with("\\b") || escape.starts_with("\\f") || before.contains(controls) {
             return true;
         }
         // The character behind the backslash belongs to it, and may be a backslash.
@@ -171,20 +174,28 @@ fn hides_control_characters(text: &str) -> bool {
     rest.contains(controls)
 }
 
-fn controls(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t' | '\r')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn escapes_are_seen_through() {
-        for text in ["\u{1b}[2J", r"a\u001b[2J", r"\u009b", r"x\b", r"\\\u0007", "\u{7f}"] {
+        for text in [
+            "\u{1b}[2J",
+            r"a\u001b[2J",
+            r"\u009b",
+            r"x\b",
+            r"\\\u0007",
+            "\u{7f}",
+            "\u{202e}",
+            r"\u2066",
+            "a\rb",
+            r"a\rb",
+            r"\u000d",
+        ] {
             assert!(hides_control_characters(text), "{text:?}");
         }
-        for text in ["", "plain", r"\n\t\r", r"\\u001b", r#"\"quoted\""#, r"\u00e9", r"\ud83d\ude00", "\\", r"\é"] {
+        for text in ["", "plain", r"\n\t\r\n", r"\\u001b", r#"\"quoted\""#, r"\u00e9", r"\ud83d\ude00", "\\", r"\é"] {
             assert!(!hides_control_characters(text), "{text:?}");
         }
     }

@@ -167,6 +167,8 @@ fn what_contradicts_itself_is_refused_with_its_line() {
     };
     let run = 1;
     let cell = body.iter().position(|line| line.starts_with(r#"{"cell""#)).unwrap();
+    let environment = body.iter().position(|line| line.starts_with(r#"{"environment""#)).unwrap();
+    let deep = "[".repeat(1000) + &"]".repeat(1000);
     let event = body.iter().position(|line| line.starts_with(r#"{"event""#)).unwrap();
     for (found, word) in [
         (changed(0, r#""runs":2"#, r#""runs":3"#), "2 runs and says that it has 3"),
@@ -181,6 +183,15 @@ fn what_contradicts_itself_is_refused_with_its_line() {
         (changed(cell, r#""valid":true"#, r#""valid":false"#), "differ"),
         (changed(cell, r#""kind":"network""#, r#""kind":"x""#), "cell cannot be read"),
         (changed(event, r#""level":"warning""#, r#""level":"x""#), "event"),
+        (changed(event, "first line\\n", "first line\\r"), "terminal"),
+        (changed(run, r#""label":"first""#, "\"label\":\"\u{202e}tsrif\""), "terminal"),
+        (changed(run, r#""label":"first""#, r#""label":"\u2067x""#), "terminal"),
+        (changed(run, r#""null_cell_ns":12"#, r#""null_cell_ns":1e999"#), "calibration cannot be read"),
+        (changed(environment, r#""release":"6.18""#, r#""release":1e999"#), "environment cannot be read"),
+        (changed(environment, r#""6.18""#, &deep), "environment cannot be read"),
+        (changed(environment, "6.18", "6.18\\nroot:"), "several lines"),
+        (changed(run, r#""message_bytes":["#, r#""message_bytes":[1,1,"#), "plan cannot be read"),
+        (changed(run, r#""name":"quick""#, r#""name":"quick$(id)""#), "no profile"),
     ] {
         assert!(found.contains(word), "{found} has no `{word}`");
     }

@@ -6,11 +6,13 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::HostRole;
+use crate::border;
 
 /// Three real hosts, one for each station.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machines {
     /// In the order of [`HostRole::ALL`].
+    #[serde(deserialize_with = "border::once")]
     pub hosts: Vec<Machine>,
 }
 
@@ -20,6 +22,7 @@ pub struct Machine {
     /// The role it plays.
     pub station: HostRole,
     /// What the user calls it.
+    #[serde(deserialize_with = "border::host_name")]
     pub name: String,
     /// The way to its agent. Nothing of it is measured.
     pub reached: Reached,
@@ -34,16 +37,19 @@ pub enum Reached {
     /// By mutual TLS with issued certificates.
     Tls {
         /// `host:port`.
+        #[serde(deserialize_with = "border::address")]
         address: String,
     },
     /// By mutual TLS with certificates made from a one-time code.
     Pairing {
         /// `host:port`.
+        #[serde(deserialize_with = "border::address")]
         address: String,
     },
     /// By the user's own OpenSSH.
     Ssh {
         /// As `ssh` takes it.
+        #[serde(deserialize_with = "border::destination")]
         destination: String,
     },
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::border;
 use crate::network::{Network, Reached};
 
 /// Where the two ends are and what lies between them.
@@ -37,6 +38,7 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remote {
     /// What the user calls it.
+    #[serde(deserialize_with = "border::host_name")]
     pub name: String,
     /// The way to its agent. Nothing of it is measured.
     pub reached: Reached,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::beside::{Beside, beside};
 use super::layers::{LayerCost, layer_costs};
 use super::{PipePlan, PipeVerdict, Point, judge};
+use crate::border;
 use crate::cell::Load;
 use crate::plan::name_of;
 
@@ -44,6 +45,7 @@ pub struct SetPlan {
     /// What it is made for.
     pub purpose: Purpose,
     /// The signatures, measured in [`super::Turns`]; all are held against the first.
+    #[serde(deserialize_with = "border::series")]
     pub series: Vec<PipePlan>,
 }
 

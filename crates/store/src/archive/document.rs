@@ -1,0 +1,50 @@
+//! The documents of an archive, read back as they will be before they are stored: one that could not be read would cost the
+//! run, and a line end within a name would begin a line of its own on somebody's terminal.
+
+use serde_json::Value;
+
+/// Part of a plan that has several lines: the network file.
+const FILE: &str = "text";
+
+/// What is wrong with the `document` that is the run's `what`, if anything.
+pub(super) fn check(what: &str, document: &str) -> Result<(), String> {
+    match serde_json::from_str(document) {
+        Ok(value) if has_line_ends(&value) => Err(format!("its {what} has a text of several lines")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("its {what} cannot be read ({error})")),
+    }
+}
+
+/// Recursion ends where reading did: at a depth of 128.
+fn has_line_ends(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\n'),
+        Value::Array(list) => list.iter().any(has_line_ends),
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| name.contains('\n') || name != FILE && has_line_ends(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_back_is_refused() {
+        let deep = "[".repeat(1000) + &"]".repeat(1000);
+        for (document, word) in [
+            (r#"{"a":1e999}"#, "out of range"),
+            (deep.as_str(), "recursion"),
+            (r#"{"a":["b","c\nd"]}"#, "several lines"),
+            (r#"{"a\n":1}"#, "several lines"),
+        ] {
+            let refused = check("environment", document).unwrap_err();
+            assert!(refused.starts_with("its environment ") && refused.contains(word), "{refused}");
+        }
+        for document in ["{}", r#"{"network":{"kind":"drawing","text":"[stations.a]\n"}}"#, r#"[1,"\t",null]"#] {
+            assert_eq!(check("plan", document), Ok(()));
+        }
+    }
+}
