@@ -10,6 +10,7 @@ pub mod compare;
 pub mod doctor;
 pub mod hint;
 pub mod history;
+pub mod lan;
 pub mod needs;
 pub mod network;
 pub mod peers;

@@ -1,6 +1,6 @@
 //! Press 1988.
 
-use btu_suite::history::press88::{History, Pause, Task};
+use btu_suite::history::press88::{History, Pause, Prediction, Service, Task};
 
 use super::parts::{claims, opening, words};
 use crate::head::TextOptions;
@@ -15,6 +15,7 @@ pub fn press88_text(history: &History, all: bool, options: &TextOptions) -> Stri
         opening("Press 1988: benchmarks for LAN performance evaluation", about, options),
         figure(&history.tasks, options),
         slowdowns(&history.tasks, options),
+        predictions(&history.predictions, &history.tasks, options),
         pauses(&history.pauses, options),
         claims(&history.claims, all, options),
     ])
@@ -43,6 +44,40 @@ fn slowdowns(tasks: &[Task], options: &TextOptions) -> Vec<String> {
     }
     let note = "time over that without background stations; bounds from one printed decimal";
     section("Recomputed: what the load alone does", note, sheet.lines(), options)
+}
+
+/// The slowdowns again, by each closed form; its own numbers stand below it.
+fn predictions(all: &[Prediction], tasks: &[Task], options: &TextOptions) -> Vec<String> {
+    let sections = all.iter().flat_map(|one| {
+        let mut columns = head(tasks, 1, "task");
+        columns.push("f".to_owned());
+        let mut sheet = Sheet::new(columns, 1);
+        for task in &one.tasks {
+            let slowdowns = task.slowdowns.iter().map(|(_, slowdown)| three_digits(*slowdown));
+            let share = format!("{:.2}", task.share_at_server);
+            sheet.row(std::iter::once(task.name.to_owned()).chain(slowdowns).chain([share]).collect());
+        }
+        let foot = format!(
+            "{}: z = {:.1}, knee at {:.1} stations, misses by {:.2} (root mean square)",
+            service(one.service),
+            one.think_over_service,
+            one.knee_stations,
+            one.root_mean_square
+        );
+        sheet.lines().into_iter().chain([foot, String::new()])
+    });
+    let mut lines: Vec<String> = sections.collect();
+    lines.pop();
+    let note = "1 + f w(k): w is the work that a visit finds at the server, f the task's share of time there; one z (a \
+                station's own time over its service) for all tasks, by least squares";
+    section("Recomputed: the same by closed queueing networks", note, lines, options)
+}
+
+fn service(service: Service) -> &'static str {
+    match service {
+        Service::Exponential => "exponential service",
+        Service::Fixed => "service of fixed length",
+    }
 }
 
 /// The numbers of background stations, without the first `skipped`.

@@ -1,14 +1,19 @@
 //! Press (1988): tasks on a workstation while others load the file server; Figure 3 and the two load programs.
 
+mod prediction;
+
 use std::collections::BTreeSet;
 
-use btu_stats::{Interval, normal_density, normal_probability, sample_variance};
+use btu_stats::{Interval, normal_probability, sample_variance};
 use serde::Serialize;
 
 use super::table::{lines, number, whole};
 use super::{Claim, ReferencePoint};
+use crate::lan::mean_pause_seconds;
 
-const FIGURE_3: &str = include_str!("../../data/press88_figure3.csv");
+pub use prediction::{PredictedTask, Prediction, Service};
+
+const FIGURE_3: &str = include_str!("../../../data/press88_figure3.csv");
 
 /// Figure 3 is printed with one decimal.
 const ROUNDING: f64 = 0.05;
@@ -29,6 +34,8 @@ const TASKS: [(&str, &str); 7] = [
 pub struct History {
     /// Figure 3, with what follows from it.
     pub tasks: Vec<Task>,
+    /// The figure by closed queueing networks.
+    pub predictions: Vec<Prediction>,
     /// The times between transactions of NORM.BAS.
     pub pauses: Vec<Pause>,
     /// What the text says, held against figure and programs.
@@ -75,7 +82,7 @@ pub fn history() -> History {
     let tasks: Vec<Task> = TASKS.into_iter().map(|(key, name)| Task { name, times: times(key) }).collect();
     let pauses = [(1.0, 0.25), (1.0, 0.5), (1.0, 1.0), (2.0, 3.0)].map(|(mean, deviation)| pause(mean, deviation));
     let claims = claims(&tasks);
-    History { tasks, pauses: pauses.to_vec(), claims }
+    History { predictions: prediction::all(&tasks), tasks, pauses: pauses.to_vec(), claims }
 }
 
 /// Figure 3 as curves.
@@ -113,12 +120,11 @@ fn of(background_stations: u64, normalized_time: f64, alone: f64) -> Time {
 }
 
 fn pause(mean: f64, deviation: f64) -> Pause {
-    let ratio = mean / deviation;
     Pause {
         mean_seconds: mean,
         deviation_seconds: deviation,
-        actual_mean_seconds: mean * normal_probability(ratio) + deviation * normal_density(ratio),
-        share_below_zero: normal_probability(-ratio),
+        actual_mean_seconds: mean_pause_seconds(mean, deviation),
+        share_below_zero: normal_probability(-mean / deviation),
     }
 }
 
