@@ -2,10 +2,13 @@
 //! certificate.
 //!
 //! ```text
-//! accept --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 guests --> the agent's service
-//!    |                         |                                             |
-//!    +------- closed ----------+----------------- counted, and told in at most one line a second
+//! accept --> so many a second --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 guests --> the service
+//!    |              |                     |                                             |
+//!    +------------- closed ---------------+----------------- counted, and told in at most one line a second
 //! ```
+//!
+//! Where all places are taken, the oldest handshake that is not finished has to leave, so that nobody keeps others out by
+//! saying nothing. Addresses from which guests have come before have some places for themselves.
 //!
 //! Nothing is sent to anybody before he has completed a TCP handshake and said what TLS asks him to say, so that nobody can
 //! use an agent to flood a third party.
@@ -13,13 +16,15 @@
 mod guest;
 mod keeper;
 mod log;
+mod pace;
+mod places;
 mod server;
 
 #[cfg(test)]
 mod tests;
 
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -36,9 +41,11 @@ use tokio_rustls::server::TlsStream;
 
 use crate::trust::Peer;
 pub use guest::Guest;
+use keeper::Hand;
 pub use keeper::{Counts, Keeper};
 use log::Cause;
 pub use log::Tell;
+pub use pace::Pace;
 pub use server::server;
 
 /// What strangers, and guests, can make an agent spend.
@@ -50,14 +57,28 @@ pub struct DoorLimits {
     pub handshakes: usize,
     /// How many of them from one address (IPv6: from one /64, which is one host's to fill).
     pub handshakes_per_address: usize,
+    /// How many of them are for addresses from which guests have come.
+    pub kept_for_known: usize,
+    /// How often strangers of one network (a /24, IPv6: a /64) may come, and one address from which guests have come.
+    pub network_pace: Pace,
+    /// How often strangers may come in all. A handshake without a certificate takes a third of a millisecond of a processor
+    /// that may be measured meanwhile.
+    pub pace: Pace,
     /// How many guests there may be.
     pub guests: usize,
 }
 
-impl Default for DoorLimits {
-    fn default() -> Self {
-        Self { handshake: Duration::from_secs(5), handshakes: 64, handshakes_per_address: 16, guests: 16 }
-    }
+impl DoorLimits {
+    /// Those of an agent.
+    pub const STANDARD: Self = Self {
+        handshake: Duration::from_secs(5),
+        handshakes: 64,
+        handshakes_per_address: 16,
+        kept_for_known: 8,
+        network_pace: Pace { burst: 100, per_second: 20 },
+        pace: Pace { burst: 200, per_second: 100 },
+        guests: 16,
+    };
 }
 
 /// How long a refused stranger is listened to, so that the reason reaches him before the connection is reset.
@@ -130,8 +151,8 @@ async fn keep(listener: TcpListener, keeper: Keeper, arrived: mpsc::Sender<Guest
         match listener.accept().await {
             Ok((stranger, from)) => {
                 let from = from.ip().to_canonical();
-                match keeper.try_hand(block(from)) {
-                    Ok(hand) => drop(tokio::spawn(receive(stranger, from, keeper.clone(), hand, arrived.clone()))),
+                match keeper.try_hand(from) {
+                    Ok(hand) => drop(tokio::spawn(attend(stranger, from, keeper.clone(), hand, arrived.clone()))),
                     Err(cause) => keeper.turned_away(from, cause),
                 }
             }
@@ -140,32 +161,43 @@ async fn keep(listener: TcpListener, keeper: Keeper, arrived: mpsc::Sender<Guest
     }
 }
 
-/// From stranger to guest, or out.
-async fn receive(stranger: TcpStream, from: IpAddr, keeper: Keeper, hand: keeper::Hand, arrived: mpsc::Sender<Guest>) {
+/// From stranger to guest, or out; also when somebody else needs the place.
+async fn attend(stranger: TcpStream, from: IpAddr, keeper: Keeper, mut hand: Hand, arrived: mpsc::Sender<Guest>) {
+    let guest = tokio::select! {
+        // Who is welcome stays, though his place be asked for in the same moment.
+        biased;
+        guest = receive(stranger, (hand.number(), from), &keeper) => guest,
+        // Who had to leave is counted by whom he left for.
+        () = hand.taken_away() => None,
+    };
+    drop(hand);
+    if let Some(guest) = guest {
+        // It fails when the door closes meanwhile.
+        arrived.send(guest).await.ok();
+    }
+}
+
+async fn receive(stranger: TcpStream, (place, from): (u64, IpAddr), keeper: &Keeper) -> Option<Guest> {
     // Answers are small and wanted at once; that it fails would only make them later.
     stranger.set_nodelay(true).ok();
     let shaking = TlsAcceptor::from(keeper.config()).accept(stranger).into_fallible();
     let guest = match tokio::time::timeout(keeper.limits().handshake, shaking).await {
-        Ok(Ok(stream)) => welcome(stream, &keeper),
+        Ok(Ok(stream)) => welcome(stream, (place, from), keeper),
         Ok(Err((error, stranger))) => {
-            keeper.turned_away(from, Cause::Refused(error.to_string()));
+            keeper.refuse(place, from, Cause::Refused(error.to_string()));
             // His place stays taken meanwhile, so that lingering is bounded, too.
-            return see_out(stranger).await;
+            see_out(stranger).await;
+            return None;
         }
         Err(_) => Err(Cause::Slow),
     };
-    drop(hand);
-    match guest {
-        // It fails when the door closes meanwhile.
-        Ok(guest) => drop(arrived.send(guest).await),
-        Err(cause) => keeper.turned_away(from, cause),
-    }
+    guest.map_err(|cause| keeper.refuse(place, from, cause)).ok()
 }
 
-fn welcome(stream: TlsStream<TcpStream>, keeper: &Keeper) -> Result<Guest, Cause> {
+fn welcome(stream: TlsStream<TcpStream>, place: (u64, IpAddr), keeper: &Keeper) -> Result<Guest, Cause> {
     let peer = Peer::of(stream.get_ref().1.peer_certificates());
     let peer = peer.map_err(|error| Cause::Refused(error.to_string()))?;
-    keeper.welcome(stream, peer)
+    keeper.welcome(place, stream, peer)
 }
 
 /// Ends a connection so that what was last said to it arrives: closing with unread data would reset it (RFC 9293 section
@@ -176,15 +208,4 @@ async fn see_out(mut stranger: TcpStream) {
         tokio::io::copy(&mut stranger.take(LINGER_BYTES), &mut tokio::io::sink()).await
     };
     drop(tokio::time::timeout(LINGER, listened).await);
-}
-
-/// What counts as one address.
-fn block(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(six) => {
-            let [a, b, c, d, ..] = six.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-    }
 }

@@ -32,7 +32,7 @@ impl Drill {
         let host = Host::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
         let config = server_config(identity, None).unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let door = Door::open(listen, config, DoorLimits::default(), Box::new(|_| ())).unwrap();
+        let door = Door::open(listen, config, DoorLimits::STANDARD, Box::new(|_| ())).unwrap();
         let (address, calls) = (door.address(), Calls::default());
         let watch = calls.clone();
         let layer = tower::layer::layer_fn(move |inner| Watched { inner, calls: watch.clone() });

@@ -208,7 +208,7 @@ async fn by_network(
         (None, Trust::Pair) => return Ok(()),
     };
     let tell = Box::new(|line: &str| eprintln!("agent: {line}"));
-    let door = Door::open(listen, config, DoorLimits::default(), tell);
+    let door = Door::open(listen, config, DoorLimits::STANDARD, tell);
     let door = door.map_err(|source| AgentError::Open { address: listen, source })?;
     let keeper = door.keeper();
     (settings.ready)(&door.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());

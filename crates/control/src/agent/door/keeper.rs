@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rustls::ServerConfig;
 use tokio::net::TcpStream;
@@ -10,6 +11,8 @@ use tokio::sync::{Notify, oneshot};
 use tokio_rustls::server::TlsStream;
 
 use super::log::{Cause, Report};
+use super::pace::Paces;
+use super::places::{Places, Taken, block, network};
 use super::{DoorLimits, Guest};
 use crate::trust::{Peer, Revocations};
 
@@ -18,10 +21,12 @@ use crate::trust::{Peer, Revocations};
 pub struct Counts {
     /// They became guests.
     pub welcomed: u64,
-    /// Too many tried at once.
+    /// They had not finished the handshake when others needed the place.
     pub crowded: u64,
-    /// Too many tried at once from their address.
+    /// The same, when others from their own address did.
     pub crowded_address: u64,
+    /// They came too often: all, or those of their network.
+    pub often: u64,
     /// They did not finish the handshake in time.
     pub slow: u64,
     /// Their certificate, or what they said instead of one, was refused.
@@ -51,8 +56,12 @@ struct State {
     config: Arc<ServerConfig>,
     /// The newest list: a handshake may have begun with the configuration of an older one.
     revoked: Option<Revocations>,
-    /// Handshakes going on, by address; those with none are not kept.
-    hands: HashMap<IpAddr, usize>,
+    /// Handshakes going on.
+    places: Places,
+    /// How often strangers of each network, and known addresses, came.
+    networks: Paces<IpAddr>,
+    /// How often strangers came.
+    all: Paces<()>,
     guests: HashMap<u64, (Peer, oneshot::Sender<()>)>,
     next_guest: u64,
     counts: Counts,
@@ -61,10 +70,13 @@ struct State {
 
 impl Keeper {
     pub(super) fn new(config: Arc<ServerConfig>, limits: DoorLimits) -> Self {
+        let now = Instant::now();
         let state = State {
             config,
             revoked: None,
-            hands: HashMap::new(),
+            places: Places::default(),
+            networks: Paces::new(limits.network_pace, now),
+            all: Paces::new(limits.pace, now),
             guests: HashMap::new(),
             next_guest: 0,
             counts: Counts::default(),
@@ -111,22 +123,30 @@ impl Keeper {
         Arc::clone(&self.state().config)
     }
 
-    /// Takes one of the places for handshakes.
-    pub(super) fn try_hand(&self, address: IpAddr) -> Result<Hand, Cause> {
-        let limits = self.limits();
+    /// Takes one of the places for handshakes; somebody else may have to leave it.
+    pub(super) fn try_hand(&self, from: IpAddr) -> Result<Hand, Cause> {
+        let now = Instant::now();
         let mut state = self.state();
-        if state.hands.values().sum::<usize>() >= limits.handshakes {
-            return Err(Cause::Crowded);
+        let is_known = state.places.knows(from);
+        let who = if is_known { block(from) } else { network(from) };
+        if !state.networks.admit(who, now) || !is_known && !state.all.admit((), now) {
+            return Err(Cause::Often);
         }
-        let held = state.hands.entry(address).or_default();
-        if *held >= limits.handshakes_per_address {
-            return Err(Cause::CrowdedAddress);
+        let (taken, left) = state.places.take(from, &self.shared.limits);
+        drop(state);
+        if let Some((gone, cause)) = left {
+            self.turned_away(gone, cause);
         }
-        *held += 1;
-        Ok(Hand { keeper: self.clone(), address })
+        Ok(Hand { keeper: self.clone(), taken })
     }
 
-    pub(super) fn welcome(&self, stream: TlsStream<TcpStream>, peer: Peer) -> Result<Guest, Cause> {
+    /// Takes in who has the place `number`, which is free again.
+    pub(super) fn welcome(
+        &self,
+        (number, from): (u64, IpAddr),
+        stream: TlsStream<TcpStream>,
+        peer: Peer,
+    ) -> Result<Guest, Cause> {
         let mut state = self.state();
         if state.revoked.as_ref().is_some_and(|revoked| revoked.names(&peer)) {
             return Err(Cause::Refused(format!("the certificate of controller {} is revoked", peer.name)));
@@ -134,20 +154,37 @@ impl Keeper {
         if state.guests.len() >= self.shared.limits.guests {
             return Err(Cause::Full(peer));
         }
+        if !state.places.give_back(number) {
+            return Err(Cause::Crowded);
+        }
         let number = state.next_guest;
         state.next_guest += 1;
         state.counts.welcomed += 1;
+        state.places.remember(from);
         let (dismiss, dismissed) = oneshot::channel();
         state.guests.insert(number, (peer.clone(), dismiss));
         Ok(Guest { stream, peer, dismissed, is_dismissed: false, _stay: Stay { keeper: self.clone(), number } })
     }
 
+    /// Counts somebody who is turned away at the door itself.
     pub(super) fn turned_away(&self, from: IpAddr, cause: Cause) {
+        self.count(&mut self.state(), from, cause);
+    }
+
+    /// Counts who has this place as turned away, once.
+    pub(super) fn refuse(&self, number: u64, from: IpAddr, cause: Cause) {
         let mut state = self.state();
+        if state.places.judge(number) {
+            self.count(&mut state, from, cause);
+        }
+    }
+
+    fn count(&self, state: &mut State, from: IpAddr, cause: Cause) {
         let counts = &mut state.counts;
         *match &cause {
             Cause::Crowded => &mut counts.crowded,
             Cause::CrowdedAddress => &mut counts.crowded_address,
+            Cause::Often => &mut counts.often,
             Cause::Slow => &mut counts.slow,
             Cause::Refused(_) => &mut counts.refused,
             Cause::Full(_) => &mut counts.full,
@@ -172,18 +209,25 @@ impl Keeper {
 #[derive(Debug)]
 pub(super) struct Hand {
     keeper: Keeper,
-    address: IpAddr,
+    taken: Taken,
+}
+
+impl Hand {
+    /// Which place it is.
+    pub(super) const fn number(&self) -> u64 {
+        self.taken.0
+    }
+
+    /// Waits until somebody else needs the place, and has it.
+    pub(super) async fn taken_away(&mut self) {
+        // The keeper forgets a place only when it is taken away or given back.
+        (&mut self.taken.1).await.ok();
+    }
 }
 
 impl Drop for Hand {
     fn drop(&mut self) {
-        let mut state = self.keeper.state();
-        if let Some(held) = state.hands.get_mut(&self.address) {
-            *held -= 1;
-            if *held == 0 {
-                state.hands.remove(&self.address);
-            }
-        }
+        self.keeper.state().places.give_back(self.taken.0);
     }
 }
 

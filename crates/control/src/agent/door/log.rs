@@ -19,6 +19,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) enum Cause {
     Crowded,
     CrowdedAddress,
+    Often,
     Slow,
     Refused(String),
     Full(Peer),
@@ -27,8 +28,9 @@ pub(super) enum Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Crowded => f.write_str("too many connections at once"),
-            Self::CrowdedAddress => f.write_str("too many connections at once from there"),
+            Self::Crowded => f.write_str("no handshake before others came"),
+            Self::CrowdedAddress => f.write_str("no handshake before others came from there"),
+            Self::Often => f.write_str("too many connections a second"),
             Self::Slow => f.write_str("no handshake in time"),
             Self::Refused(why) => f.write_str(why),
             Self::Full(peer) => write!(f, "too many connections of guests, for controller {}", peer.name),

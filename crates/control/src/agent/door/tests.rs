@@ -22,8 +22,7 @@ use crate::trust::{Identity, Role, client_config, server_config, server_name};
 use echo::Echo;
 
 /// Limits whose end a test can wait for.
-const LIMITS: DoorLimits =
-    DoorLimits { handshake: Duration::from_secs(1), handshakes: 64, handshakes_per_address: 16, guests: 16 };
+const LIMITS: DoorLimits = DoorLimits { handshake: Duration::from_secs(1), ..DoorLimits::STANDARD };
 /// How long anything may take here on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -100,11 +99,19 @@ impl Drop for Drill {
 }
 
 async fn channel(address: SocketAddr, config: Arc<ClientConfig>) -> Result<Channel, tonic::transport::Error> {
+    channel_from([127, 0, 0, 1].into(), address, config).await
+}
+
+async fn channel_from(
+    from: IpAddr,
+    address: SocketAddr,
+    config: Arc<ClientConfig>,
+) -> Result<Channel, tonic::transport::Error> {
     let connector = TlsConnector::from(config);
     let connect = tower::service_fn(move |_| {
         let connector = connector.clone();
         async move {
-            let stream = TcpStream::connect(address).await?;
+            let stream = connect_from(from, address).await?;
             // Without this a call's time is that of a delayed acknowledgement, 40 ms.
             stream.set_nodelay(true)?;
             let stream = connector.connect(server_name("alpha").unwrap(), stream).await?;
@@ -112,6 +119,13 @@ async fn channel(address: SocketAddr, config: Arc<ClientConfig>) -> Result<Chann
         }
     });
     Endpoint::from_static("http://alpha").timeout(PATIENCE).connect_with_connector(connect).await
+}
+
+/// A connection whose own end has this address.
+async fn connect_from(from: IpAddr, address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(from, 0))?;
+    socket.connect(address).await
 }
 
 async fn until(what: &str, holds: impl Fn() -> bool) {

@@ -34,9 +34,9 @@ async fn a_controller_is_served_while_a_thousand_strangers_push() {
     println!("{} kB more memory; {:?}", growth >> 10, drill.keeper.counts());
     assert!(growth < MOST_GROWTH_BYTES, "{growth} bytes");
     let counts = drill.keeper.counts();
-    let away = counts.crowded + counts.crowded_address + counts.slow + counts.refused;
+    let away = counts.crowded + counts.crowded_address + counts.often + counts.slow + counts.refused;
     assert_eq!((away, counts.welcomed), (CROWD as u64, 1), "{counts:?}");
-    assert!(counts.crowded_address > 0, "{counts:?}");
+    assert!(counts.often > 0, "{counts:?}");
     // A line a second at most: the crowd is over within the drill's patience.
     let lines = drill.lines.lock().unwrap().len();
     assert!((1..=PATIENCE.as_secs() as usize).contains(&lines), "{lines} lines");
@@ -45,23 +45,76 @@ async fn a_controller_is_served_while_a_thousand_strangers_push() {
 }
 
 #[tokio::test]
-async fn strangers_at_one_address_leave_places_for_another() {
-    let limits = DoorLimits { handshakes: 4, handshakes_per_address: 3, ..LIMITS };
+async fn strangers_at_one_address_push_out_each_other_and_nobody_else() {
+    let limits = DoorLimits { handshakes: 5, handshakes_per_address: 3, kept_for_known: 1, ..LIMITS };
     let mut drill = Drill::begin(limits);
     let mut held = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         held.push(TcpStream::connect(drill.address).await.unwrap());
     }
-    // The fourth from there is closed at once; from another address there is room.
-    let mut fourth = TcpStream::connect(drill.address).await.unwrap();
-    until_closed(&mut fourth).await;
+    // The first of them is closed for the fourth; from another address there is room.
+    until_closed(&mut held[0]).await;
     assert_eq!(drill.keeper.counts().crowded_address, 1);
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
-    let stream = socket.connect(drill.address).await.unwrap();
-    let connector = TlsConnector::from(drill.controller("desk"));
-    connector.connect(server_name("alpha").unwrap(), stream).await.unwrap();
-    until("it is let in", || drill.keeper.counts().welcomed == 1).await;
+    let config = drill.controller("desk");
+    let channel = channel_from([127, 0, 0, 2].into(), drill.address, config).await.unwrap();
+    assert_eq!(echo::say(&channel, "in").await.unwrap(), "in");
+    assert_eq!(drill.keeper.counts().crowded, 0);
+    until("it is told", || drill.log().contains("from 127.0.0.1: no handshake before others came from there")).await;
+}
+
+/// Silent connections that one squatter holds, as many as an address may.
+const SQUATTED: usize = DoorLimits::STANDARD.handshakes_per_address;
+
+/// Four addresses hold all places, and say nothing; each connection that is closed is opened anew after `pause`.
+fn squat(address: SocketAddr, pause: Duration) -> Vec<JoinHandle<()>> {
+    let squatters = (2..=5).flat_map(|last| (0..SQUATTED).map(move |_| IpAddr::from([127, 0, 0, last])));
+    let squatter = |from| async move {
+        loop {
+            if let Ok(mut stream) = connect_from(from, address).await {
+                until_closed(&mut stream).await;
+            }
+            tokio::time::sleep(pause).await;
+        }
+    };
+    squatters.map(|from| tokio::spawn(squatter(from))).collect()
+}
+
+/// How many of so many attempts to get in from `from` succeed.
+async fn admitted(drill: &mut Drill, from: [u8; 4], attempts: usize) -> usize {
+    let config = drill.controller("desk");
+    let mut admitted = 0;
+    for _ in 0..attempts {
+        if let Ok(channel) = channel_from(from.into(), drill.address, Arc::clone(&config)).await {
+            admitted += usize::from(echo::say(&channel, "in").await.is_ok());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    admitted
+}
+
+/// The attack that let 2 of 99 attempts of a good controller through when who came first had the place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn four_squatters_keep_no_controller_out() {
+    let mut drill = Drill::begin(DoorLimits::STANDARD);
+    let squatters = squat(drill.address, DoorLimits::STANDARD.handshake);
+    until("all places for strangers are taken", || drill.keeper.counts().crowded >= 8).await;
+    assert_eq!(admitted(&mut drill, [127, 0, 0, 9], 30).await, 30, "{:?}", drill.keeper.counts());
+    squatters.iter().for_each(JoinHandle::abort);
+    until("the squatters are told", || drill.log().contains("no handshake before others came")).await;
+}
+
+/// Squatters that come as often as they can use up what their network may; who was a guest before is not of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn squatters_in_a_hurry_keep_out_neither_other_networks_nor_who_was_a_guest_before() {
+    let mut drill = Drill::begin(DoorLimits::STANDARD);
+    assert_eq!(admitted(&mut drill, [127, 0, 0, 9], 1).await, 1);
+    let squatters = squat(drill.address, Duration::from_millis(20));
+    until("their network came too often", || drill.keeper.counts().often > 100).await;
+    for from in [[127, 0, 0, 9], [127, 0, 1, 1]] {
+        assert_eq!(admitted(&mut drill, from, 15).await, 15, "{from:?}: {:?}", drill.keeper.counts());
+    }
+    squatters.iter().for_each(JoinHandle::abort);
+    until("they are told", || drill.log().contains("too many connections a second")).await;
 }
 
 /// The time of each of `count` calls, sorted: median and longest.

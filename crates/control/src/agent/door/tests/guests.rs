@@ -199,7 +199,7 @@ async fn there_are_only_so_many_guests() {
 
 #[test]
 fn the_limits_are_those_of_the_documentation() {
-    let limits = DoorLimits::default();
+    let limits = DoorLimits::STANDARD;
     assert_eq!(limits.handshake, Duration::from_secs(5));
     assert_eq!((limits.handshakes, limits.handshakes_per_address, limits.guests), (64, 16, 16));
 }
