@@ -32,6 +32,8 @@ macro_rules! networks {
 const LIBRARY: &[(&str, &str)] = networks![
     "path",
     "laboratory-1995",
+    "office-1988",
+    "citi-1989",
     "citi-1989-light",
     "citi-1989-heavy",
     "ethernet-shared-10",

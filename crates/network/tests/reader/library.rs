@@ -1,6 +1,6 @@
 //! The library's networks are what their heads say.
 
-use btu_network::{Drawing, Medium, Rate, library, library_text, library_trace};
+use btu_network::{Contention, Drawing, Medium, Rate, library, library_text, library_trace};
 use btu_units::BitRate;
 
 fn drawing(name: &str) -> Drawing {
@@ -27,6 +27,33 @@ fn the_laboratory_has_the_three_workstations() {
     assert_eq!(names, ["test", "active", "passive"]);
     let Medium::SharedEthernet(cable) = &drawing.segments[0].medium else { panic!("no shared Ethernet") };
     assert_eq!(cable.rate, BitRate::from_megabits_per_second(10));
+}
+
+/// As in the light case of the study's model, but stations contend as real ones do.
+#[test]
+fn the_copying_study_s_cable_has_real_contention_and_two_pairs_of_background_stations() {
+    let (real, ideal) = (drawing("citi-1989"), drawing("citi-1989-light"));
+    let [Medium::SharedEthernet(real_cable), Medium::SharedEthernet(ideal_cable)] =
+        [&real, &ideal].map(|drawing| drawing.segments[0].medium.clone())
+    else {
+        panic!("no shared Ethernets")
+    };
+    assert_eq!((real_cable.rate, real_cable.length), (ideal_cable.rate, ideal_cable.length));
+    assert_eq!((real_cable.contention, ideal_cable.contention), (Contention::Standard, Contention::Ideal));
+    let names: Vec<&str> = real.stations.iter().map(|station| station.name.as_str()).collect();
+    assert_eq!(names, ["sender", "background-1", "background-2", "receiver", "sink-1", "sink-2"]);
+    assert_eq!(real.traffic.iter().find(|flow| flow.name == "background").unwrap().from.len(), 2);
+}
+
+#[test]
+fn the_office_has_twelve_stations_on_thin_ethernet() {
+    let drawing = drawing("office-1988");
+    assert_eq!(drawing.stations.len(), 12);
+    assert_eq!(drawing.stations.iter().filter(|station| station.group == "station").count(), 10);
+    let Medium::SharedEthernet(cable) = &drawing.segments[0].medium else { panic!("no shared Ethernet") };
+    assert_eq!(cable.rate, BitRate::from_megabits_per_second(10));
+    // Thin cable: 185 m at most (IEEE 802.3, clause 10).
+    assert_eq!(cable.length.millimetres(), 185_000);
 }
 
 #[test]
