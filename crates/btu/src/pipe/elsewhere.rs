@@ -1,16 +1,17 @@
 //! The far end on another machine: reserved for a run, and its workers by that machine's agent.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_control::coordinator::{Counterpart, Stop};
+use btu_control::coordinator::{Counterpart, Stop, crowd};
 use btu_store::{Level, Moment, RunId, RunRow};
 use btu_suite::activity::Order;
 use btu_suite::pipe::{PipePlan, Remote};
 use btu_units::Span;
+use serde_json::Value;
 
 use super::interruption::Interruption;
 use super::journal::Journal;
@@ -25,6 +26,8 @@ pub(super) struct Elsewhere {
     workers: Cell<u32>,
     /// What any of them may take.
     limit: Cell<Span>,
+    /// What the host was like before.
+    before: RefCell<Value>,
 }
 
 /// A worker there that is ready.
@@ -47,7 +50,13 @@ impl Elsewhere {
         let interruption = interruption.clone();
         let stop: Stop = Arc::new(move || interruption.error());
         let counterpart = Arc::new(hosts::reach(remote, reaching, resumed.as_deref(), stop)?);
-        Ok(Self { counterpart, remote: remote.clone(), workers: Cell::new(0), limit: Cell::new(Span::ZERO) })
+        Ok(Self {
+            counterpart,
+            remote: remote.clone(),
+            workers: Cell::new(0),
+            limit: Cell::new(Span::ZERO),
+            before: RefCell::default(),
+        })
     }
 
     /// Whether it is still the machine that this run was begun with; see [`resume::same_machine`].
@@ -75,7 +84,11 @@ impl Elsewhere {
 
     /// Notes what the host is like now.
     pub(super) fn look(&self, moment: Moment, journal: &Journal<'_>) -> anyhow::Result<()> {
-        journal.host(moment, &self.counterpart.environment()?)
+        let environment = self.counterpart.environment()?;
+        journal.host(moment, &environment)?;
+        let before = self.before.replace(environment.clone());
+        let crowd = crowd(&self.remote.name, &before, &environment).filter(|_| moment == Moment::After);
+        crowd.map_or(Ok(()), |pushed| journal.note(Level::Warning, &pushed))
     }
 
     /// Has a worker made that waits for its start.

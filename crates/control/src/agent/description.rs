@@ -51,7 +51,7 @@ fn look(mut seen: OwnedMutexGuard<Seen>, executable: &Path, scratch: &Path) -> R
     let facts = doctor::look(executable, scratch);
     let findings_json = serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
     let environment_json = serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
-    let reply = DescribeReply { environment_json, findings_json };
+    let reply = DescribeReply { environment_json, findings_json, ..DescribeReply::default() };
     seen.last = Some((Instant::now(), reply.clone()));
     Ok(reply)
 }

@@ -33,6 +33,7 @@ impl Drill {
         let config = server_config(identity, None).unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let door = Door::open(listen, config, DoorLimits::STANDARD, Box::new(|_| ())).unwrap();
+        host.behind(door.keeper());
         let (address, calls) = (door.address(), Calls::default());
         let watch = calls.clone();
         let layer = tower::layer::layer_fn(move |inner| Watched { inner, calls: watch.clone() });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use btu_suite::activity::{Activity, Order};
@@ -22,6 +22,7 @@ use super::caller::{Caller, Who};
 use super::cell::Cell;
 use super::description::Description;
 use super::desk::Desk;
+use super::door::Keeper;
 use super::impair::{ImpairError, Impaired, carriers_of, interface_of};
 use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
@@ -48,6 +49,8 @@ pub(super) struct Host {
     /// What all work in hand takes.
     budget: Budget,
     description: Description,
+    /// Where it has one to a network.
+    door: OnceLock<Keeper>,
 }
 
 /// How long work that was ended a moment ago is waited for when there is no room for more.
@@ -149,6 +152,7 @@ impl Host {
             journal: Journal::default(),
             budget: Budget::default(),
             description: Description::default(),
+            door: OnceLock::new(),
         }))
     }
 
@@ -255,7 +259,16 @@ impl Host {
     /// What this host is like, unless it is somebody else's just now.
     pub(super) async fn describe(&self, caller: &Caller) -> Result<DescribeReply, Status> {
         let (executable, scratch) = (self.executable.clone(), self.scratch_directory());
-        self.description.get(executable, scratch, || self.not_of_another(caller)).await
+        let reply = self.description.get(executable, scratch, || self.not_of_another(caller)).await?;
+        // What was seen a moment ago is told again; this is of now.
+        let turned_away = self.door.get().map_or(0, |keeper| keeper.counts().turned_away());
+        Ok(DescribeReply { turned_away, ..reply })
+    }
+
+    /// Strangers are kept away by `keeper`.
+    pub(super) fn behind(&self, keeper: Keeper) {
+        // An agent has one door, and opens it once.
+        self.door.set(keeper).ok();
     }
 
     fn not_of_another(&self, caller: &Caller) -> Result<(), Status> {

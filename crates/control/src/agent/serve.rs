@@ -211,6 +211,7 @@ async fn by_network(
     let door = Door::open(listen, config, DoorLimits::STANDARD, tell);
     let door = door.map_err(|source| AgentError::Open { address: listen, source })?;
     let keeper = door.keeper();
+    host.behind(keeper.clone());
     (settings.ready)(&door.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());
     let served = door::server().add_routes(offer(host, Way::Network)).serve_with_incoming(door);
     tokio::select! {

@@ -37,6 +37,13 @@ pub struct Counts {
     pub dismissed: u64,
 }
 
+impl Counts {
+    /// All that did not become guests.
+    pub fn turned_away(&self) -> u64 {
+        [self.crowded, self.crowded_address, self.often, self.slow, self.refused, self.full].iter().sum()
+    }
+}
+
 /// Steers an open door.
 #[derive(Debug, Clone)]
 pub struct Keeper {

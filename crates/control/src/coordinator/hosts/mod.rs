@@ -28,6 +28,7 @@ use std::time::Duration;
 use btu_suite::network::Reached;
 
 pub use counterpart::{Counterpart, Stop};
+pub use notes::crowd;
 pub use party::Party;
 pub use program::Program;
 pub use roll::roll_call;

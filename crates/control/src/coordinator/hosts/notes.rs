@@ -23,8 +23,14 @@ pub(in super::super) struct Notes<'a> {
     pub(in super::super) wall_clock: fn() -> String,
 }
 
-/// What the hosts were like at one moment.
-type Looks = BTreeMap<HostName, (String, Environment)>;
+/// What the hosts were like at one moment: the name of each, what it said, and the same as it is stored.
+type Looks = BTreeMap<HostName, (String, Environment, Value)>;
+
+/// The field of a stored environment with the connections that an agent has turned away since it was started.
+const TURNED_AWAY: &str = "turned_away";
+
+/// Fewer than this are somebody's mistake, or a look at who is there. So many handshakes take a processor some 30 ms.
+const MANY: u64 = 100;
 
 /// Measures a run on reserved hosts.
 pub(in super::super) async fn measured(
@@ -78,17 +84,18 @@ impl Notes<'_> {
                 fields.insert("station".to_owned(), json!(station));
             }
             self.store.save_environment(self.lock, moment, &document)?;
-            looks.insert(station, (host, environment));
+            looks.insert(station, (host, environment, document));
         }
         Ok(looks)
     }
 
     fn compare(&self, before: &Looks, after: &Looks) -> Result<(), CoordinatorError> {
-        for (station, (host, before)) in before {
-            let Some((_, after)) = after.get(station) else { continue };
+        for (station, (host, before, stored_before)) in before {
+            let Some((_, after, stored_after)) = after.get(station) else { continue };
             for difference in differences(before, after) {
                 self.warn(&format!("{host}: {difference}"))?;
             }
+            crowd(host, stored_before, stored_after).map_or(Ok(()), |pushed| self.warn(&pushed))?;
         }
         Ok(())
     }
@@ -108,6 +115,35 @@ pub(super) fn document(
     if let Some(fields) = document.as_object_mut() {
         fields.insert("name".to_owned(), json!(host));
         fields.insert("clock".to_owned(), json!(clock));
+        fields.insert(TURNED_AWAY.to_owned(), json!(reply.turned_away));
     }
     Ok(document)
+}
+
+/// What has to be said of a host at whose door many strangers were turned away between two looks at it.
+pub fn crowd(host: &str, before: &Value, after: &Value) -> Option<String> {
+    let [before, after] = [before, after].map(|look| look[TURNED_AWAY].as_u64());
+    let came = after?.saturating_sub(before?);
+    (came >= MANY).then(|| {
+        format!(
+            "{host}: its agent turned away {came} connections of strangers meanwhile, which took its processor and network; its \
+             log says where they came from"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_strangers_at_the_door_are_told_and_a_few_are_not() {
+        let look = |came: u64| json!({TURNED_AWAY: came});
+        let said = crowd("alpha", &look(7), &look(107)).unwrap();
+        assert!(said.starts_with("alpha: its agent turned away 100 connections"), "{said}");
+        // An agent that was started again counts anew; one of an older version does not count.
+        for (before, after) in [(look(7), look(106)), (look(500), look(3)), (json!({}), look(1000))] {
+            assert_eq!(crowd("alpha", &before, &after), None);
+        }
+    }
 }

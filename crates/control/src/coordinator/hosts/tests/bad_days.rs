@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use btu_suite::network::{HostRole, Machine, Machines};
 
+use super::super::notes::{crowd, document};
 use super::*;
 use crate::agent::drill::Drill;
 use crate::coordinator::stage::Stage;
@@ -67,4 +68,26 @@ async fn a_host_is_looked_at_only_when_it_is_ours() {
     let at = |name: &str| seen.iter().position(|call| call == name);
     assert!(at("Describe").is_some() && at("Reserve") < at("Describe"), "{seen:?}");
     assert!(!busy.calls.seen().contains(&"Describe".to_owned()), "{:?}", busy.calls.seen());
+}
+
+/// Strangers at an agent's door while it measures leave a mark in the run.
+#[tokio::test]
+async fn a_crowd_at_a_host_s_door_is_told() {
+    let mut house = House::new();
+    let agent = Drill::begin(&house.identity("alpha", Role::Agent));
+    let mut guest = reserved(&call_to("alpha", &agent), &house.access()).await;
+    let before = document(&guest.describe().await.unwrap(), "alpha", None).unwrap();
+    for _ in 0..150 {
+        drop(tokio::net::TcpStream::connect(agent.address).await.unwrap());
+    }
+    let began = std::time::Instant::now();
+    let said = loop {
+        let now = document(&guest.describe().await.unwrap(), "alpha", None).unwrap();
+        if let Some(said) = crowd("alpha", &before, &now) {
+            break said;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{now}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert!(said.starts_with("alpha: its agent turned away 1"), "{said}");
 }
