@@ -42,6 +42,7 @@ pub(crate) use pipe::{Beside, EngineName, Pipe, PrecisionName, Wanted};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
+pub(crate) use resume::Resuming;
 pub(crate) use sim::Sim;
 
 use crate::exit::Refusal;
@@ -258,12 +259,8 @@ pub(crate) struct Rate {
     /// The most that may be written to the scratch directory at a time
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = quantity::<Bytes>)]
     pub(crate) scratch_limit: Bytes,
-    /// Finish this run instead of beginning a new one, with its own plan: r12, or latest
-    #[arg(long, value_name = "RUN")]
-    pub(crate) resume: Option<String>,
-    /// Resume although the machine, its kernel or btu are others than at the start; the run keeps a warning
-    #[arg(long, requires = "resume")]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) resuming: Resuming,
     /// Your own word for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,

@@ -44,14 +44,14 @@ use series::{Place, Series};
 
 /// Measures what was asked for.
 pub(crate) fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
-    let (asked, resumed) = match &pipe.aim.resume {
+    let (asked, resumed) = match &pipe.aim.resuming.resume {
         Some(name) => {
             let store = preflight::store(common)?;
             let row = store.run(name)?;
             let run = row.summary.id;
             let asked = resume::asked(&row)?;
             plan::refuse_files(pipe, &asked.jobs)?;
-            let Some(resumed) = resume::take_up(&store, row, &asked, pipe.aim.force)? else {
+            let Some(resumed) = resume::take_up(&store, row, &asked, &pipe.aim.resuming)? else {
                 return show::results(&[run], pipe, common);
             };
             (asked, Some(resumed))
@@ -87,7 +87,7 @@ fn measure(
     let reaching = (&pipe.beside.reaching, resumed.as_ref().map(|resumed| resumed.lock.run()));
     let ground = interruption.instead_of(Ground::prepare(asked, reaching, interruption, &screen.steps))?;
     if let Some(resumed) = &mut resumed {
-        resumed.warnings.extend(interruption.instead_of(ground.same_host(&resumed.row, pipe.aim.force))?);
+        resumed.warnings.extend(interruption.instead_of(ground.same_host(&resumed.row, pipe.aim.resuming.force))?);
     }
     let place = Place { ground: &ground, signals, interruption, screen: &screen };
     let mut runs = Vec::new();

@@ -24,7 +24,7 @@ pub(crate) use btu_suite::plan::SUITE;
 pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     preflight::sizes(rate)?;
     preflight::ftp_server(rate)?;
-    match &rate.resume {
+    match &rate.resuming.resume {
         None => {
             let plan = plan(rate, network::named(rate)?)?;
             carry_out(rate, preflight::store(common)?, plan, None, common)
@@ -36,7 +36,11 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
             let Some(lock) = resume::lock(&store, &row)? else {
                 return runs::print_result(&store, row.summary.id, common);
             };
-            let warning = same_ground(&row, &plan, rate.force)?;
+            if let Network::Machines(machines) = &plan.network {
+                let hosts: Vec<String> = machines.hosts.iter().map(ToString::to_string).collect();
+                resume::may_call(&row, &hosts, rate.resuming.call_hosts)?;
+            }
+            let warning = same_ground(&row, &plan, rate.resuming.force)?;
             carry_out(rate, store, plan, Some((lock, warning)), common)
         }
     }

@@ -89,6 +89,19 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
     Ok(None)
 }
 
+/// Refuses to call `hosts` for a run that came with a file, whose maker has named them; unless they are `allowed`.
+pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<(), Refusal> {
+    let run = row.summary.id;
+    if hosts.is_empty() || allowed || !row.summary.imported {
+        return Ok(());
+    }
+    Err(Refusal::Usage(format!(
+        "run {run} was imported, and its plan has this btu call hosts, with your keys and your ssh: {}. If you know them, add \
+         --call-hosts",
+        hosts.join("; ")
+    )))
+}
+
 /// Refuses to go on where the machine, its kernel or btu are others than when the run was begun; with `force` returns
 /// the warning that the run has to keep. `name` is the host's where `now` is not this machine.
 pub(crate) fn same_machine(

@@ -139,8 +139,11 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     }
 }
 
-/// Wall time from start to end, when the run has ended.
+/// How long a run was measured; of runs that an older version began the wall time from start to end, when they have ended.
 pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
+    if let Some(spent) = run.spent {
+        return Some(spent).filter(|spent| *spent > Span::ZERO);
+    }
     let instant = |text: &str| text.parse::<jiff::Timestamp>().ok();
     let seconds = instant(run.finished.as_ref()?)?.duration_since(instant(&run.created)?).as_secs();
     u64::try_from(seconds).ok().map(Span::from_seconds)

@@ -84,8 +84,9 @@ impl Store {
         record: &str,
         name: &str,
     ) -> Result<(), StoreError> {
-        let mut insert = self.connection.prepare_cached(INSERT).map_err(self.explain("store a cell"))?;
-        let outcome = insert.execute(params![
+        let explain = self.explain("store a cell");
+        let transaction = self.connection.unchecked_transaction().map_err(&explain)?;
+        let outcome = transaction.prepare_cached(INSERT).map_err(&explain)?.execute(params![
             lock.run(),
             block,
             position,
@@ -99,11 +100,17 @@ impl Store {
             record
         ]);
         match outcome {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                let spent = "UPDATE runs SET spent_ns = spent_ns + ?2 WHERE id = ?1";
+                let mut update = transaction.prepare_cached(spent).map_err(&explain)?;
+                update.execute(params![lock.run(), column(lock.lap())]).map_err(&explain)?;
+                drop(update);
+                transaction.commit().map_err(explain)
+            }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
                 Err(StoreError::CellExists { run: lock.run(), block, row: name.to_owned() })
             }
-            Err(error) => Err(self.explain("store a cell")(error)),
+            Err(error) => Err(explain(error)),
         }
     }
 

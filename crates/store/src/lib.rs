@@ -8,7 +8,7 @@
 //!   that holds it: it can never be stale. A run whose stored state is `running` while nobody holds its lock is shown
 //!   as `interrupted`.
 //! * **Readers never wait for the writer**, nor the writer for them.
-//! * **No clock.** Wall time comes in as RFC 3339 text from the caller.
+//! * **No clock but a monotonic one**, for how long a run was written. Wall time comes in as RFC 3339 text from the caller.
 //!
 //! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and [`Store::reopen`] to resume;
 //! [`Store::save_environment`], [`Store::save_calibration`]; [`Store::save_cell`] or [`Store::save_record`] for each cell;

@@ -9,7 +9,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
+use btu_units::Span;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -34,12 +37,21 @@ pub(crate) struct Locks {
 pub struct RunLock {
     run: RunId,
     slot: Slot,
+    /// Up to when the time of this session is stored.
+    counted: Mutex<Instant>,
 }
 
 impl RunLock {
     /// The run that may be written.
     pub fn run(&self) -> RunId {
         self.run
+    }
+
+    /// The time since this was asked last, first since the lock was taken.
+    pub(crate) fn lap(&self) -> Span {
+        let now = Instant::now();
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        Span::from(now.saturating_duration_since(std::mem::replace(&mut *counted, now)))
     }
 }
 
@@ -71,7 +83,7 @@ impl Locks {
             Ok(_) => {
                 let pid = format!("{:<15}\n", std::process::id());
                 slot.file.write_all_at(pid.as_bytes(), slot.offset()).map_err(|error| self.explain(&error))?;
-                Ok(RunLock { run, slot })
+                Ok(RunLock { run, slot, counted: Mutex::new(Instant::now()) })
             }
             Err(Errno::EAGAIN | Errno::EACCES) => Err(StoreError::Locked { run, owner: slot.owner() }),
             Err(errno) => Err(self.explain(&errno.into())),

@@ -1,5 +1,6 @@
 //! Finding runs and reading what is stored of them.
 
+use btu_units::Span;
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{OptionalExtension, Row};
 use serde_json::Value;
@@ -10,8 +11,8 @@ use crate::{Store, StoreError};
 /// The fewest characters of a uuid that select a run: fewer would be a slip of the finger.
 const UUID_PREFIX_LEAST: usize = 4;
 
-const SUMMARY: &str = "SELECT id, uuid, suite, profile, network, label, state, created, finished, btu_version,
-    planned_cells,
+const SUMMARY: &str = "SELECT id, uuid, suite, profile, network, label, state, created, finished, spent_ns,
+    imported, btu_version, planned_cells,
     (SELECT count(*) FROM cells WHERE run = runs.id),
     (SELECT count(*) FROM cells WHERE run = runs.id AND valid)
     FROM runs";
@@ -178,8 +179,10 @@ fn raw_summary(row: &Row<'_>) -> rusqlite::Result<(RunSummary, String)> {
         finished: row.get("finished")?,
         btu_version: row.get("btu_version")?,
         planned_cells: row.get("planned_cells")?,
-        cells: row.get(11)?,
-        valid_cells: row.get(12)?,
+        spent: row.get::<_, Option<i64>>("spent_ns")?.map(|spent| Span::from_nanoseconds(spent.unsigned_abs())),
+        imported: row.get("imported")?,
+        cells: row.get(13)?,
+        valid_cells: row.get(14)?,
     };
     Ok((summary, row.get("state")?))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use btu_units::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -140,6 +141,12 @@ pub struct RunSummary {
     pub created: String,
     /// Wall time of the end, RFC 3339; none before [`crate::Store::finish`].
     pub finished: Option<String>,
+    /// How long it was measured, all sessions together, up to its last cell or its end; by a monotonic clock, so that neither
+    /// pauses nor a clock that was set are in it. None where an older version began it.
+    #[serde(rename = "spent_ns")]
+    pub spent: Option<Span>,
+    /// Whether it came with a file.
+    pub imported: bool,
     /// Version of the program that made it.
     pub btu_version: String,
     /// How many cells its plan has at most.

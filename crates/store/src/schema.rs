@@ -10,8 +10,11 @@ use crate::error::StoreError;
 use crate::lock::Locks;
 
 /// One file per schema version, oldest first; `PRAGMA user_version` counts those that were applied.
-const MIGRATIONS: &[M<'static>] =
-    &[M::up(include_str!("migrations/001-runs.sql")), M::up(include_str!("migrations/002-machines.sql"))];
+const MIGRATIONS: &[M<'static>] = &[
+    M::up(include_str!("migrations/001-runs.sql")),
+    M::up(include_str!("migrations/002-machines.sql")),
+    M::up(include_str!("migrations/003-imports.sql")),
+];
 
 /// `PRAGMA application_id`, set by the first migration: the four letters `BTUr`.
 const APPLICATION_ID: i64 = i32::from_be_bytes(*b"BTUr") as i64;

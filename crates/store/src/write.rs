@@ -3,6 +3,7 @@
 use rusqlite::{Transaction, params};
 use serde_json::Value;
 
+use crate::cells::column;
 use crate::lock::RunLock;
 use crate::run::{Level, Moment, NewRun, RunId, State};
 use crate::{Store, StoreError};
@@ -57,8 +58,8 @@ impl Store {
 
     /// Ends a run in `state` at the wall time `at` (RFC 3339).
     pub fn finish(&self, lock: &RunLock, state: State, at: &str) -> Result<(), StoreError> {
-        let set = "UPDATE runs SET state = ?2, finished = ?3 WHERE id = ?1";
-        self.update("finish a run", set, params![lock.run(), state.name(), at])
+        let set = "UPDATE runs SET state = ?2, finished = ?3, spent_ns = spent_ns + ?4 WHERE id = ?1";
+        self.update("finish a run", set, params![lock.run(), state.name(), at, column(lock.lap())])
     }
 
     /// Changes exactly one row, in its own transaction.
@@ -81,8 +82,8 @@ fn insert_run(transaction: &Transaction<'_>, new: &NewRun<'_>) -> rusqlite::Resu
     let uuid: String = transaction.query_row(RANDOM_UUID, [], |row| row.get(0))?;
     transaction.execute(
         "INSERT INTO runs (uuid, suite, profile, network, label, state, created, seed, btu_version,
-                           planned_cells, plan, plan_hash)
-         VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, ?9, ?10, ?11)",
+                           planned_cells, plan, plan_hash, spent_ns)
+         VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, ?9, ?10, ?11, 0)",
         params![
             uuid,
             new.suite,

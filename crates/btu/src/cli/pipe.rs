@@ -148,12 +148,8 @@ pub(crate) struct Aim {
     /// Existing directory on the disk that a load exercises [default: `scratch` beside the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
-    /// Measure what this run still lacks instead of beginning a new one: r12, or latest
-    #[arg(long, value_name = "RUN")]
-    pub(crate) resume: Option<String>,
-    /// Resume although a machine, its kernel or btu are others than at the start; the run keeps a warning
-    #[arg(long, requires = "resume")]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) resuming: super::Resuming,
 }
 
 /// A load that is not idleness.

@@ -1,14 +1,29 @@
 //! What may be written beside `--resume`: the run brings its plan, so everything that would make another one is refused.
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Args, Command};
 
 use crate::exit::Refusal;
 
+/// Which run is taken up again, and in spite of what.
+#[derive(Debug, Args)]
+pub(crate) struct Resuming {
+    /// Measure what this run still lacks instead of beginning a new one, with its own plan: r12, or latest
+    #[arg(long, value_name = "RUN")]
+    pub(crate) resume: Option<String>,
+    /// Resume although a machine, its kernel or btu are others than at the start; the run keeps a warning
+    #[arg(long, requires = "resume")]
+    pub(crate) force: bool,
+    /// Resume an imported run although its plan names the hosts that are called
+    #[arg(long, requires = "resume")]
+    pub(crate) call_hosts: bool,
+}
+
 /// How to reach what the plan names, where files go, and what is shown: nothing that decides what is measured.
-const BESIDE: [&str; 20] = [
+const BESIDE: [&str; 21] = [
     "resume",
     "force",
+    "call_hosts",
     "quiet",
     "data",
     "json",

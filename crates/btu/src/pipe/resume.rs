@@ -6,6 +6,7 @@ use btu_suite::pipe::{self, PipePlan, Place, Point, SetPlan, SetPoint, points_of
 
 use super::job::Job;
 use super::plan::{Asked, Stations, remote_of};
+use crate::cli::Resuming;
 use crate::resume::{self, Measuring};
 
 /// A run that is to be finished.
@@ -39,9 +40,16 @@ pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
 }
 
 /// Takes the run up again, where something is left to do and this is still the machine.
-pub(super) fn take_up(store: &Store, row: RunRow, asked: &Asked, force: bool) -> anyhow::Result<Option<Resumed>> {
+pub(super) fn take_up(
+    store: &Store,
+    row: RunRow,
+    asked: &Asked,
+    resuming: &Resuming,
+) -> anyhow::Result<Option<Resumed>> {
     let Some(lock) = resume::lock(store, &row)? else { return Ok(None) };
-    let warning = resume::same_machine(&row, None, &environment::collect(), force)?;
+    let hosts: Vec<String> = asked.remote.iter().map(ToString::to_string).collect();
+    resume::may_call(&row, &hosts, resuming.call_hosts)?;
+    let warning = resume::same_machine(&row, None, &environment::collect(), resuming.force)?;
     let known = known(store, &row, asked.jobs.first())?;
     Ok(Some(Resumed { lock, row, known, warnings: warning.into_iter().collect() }))
 }

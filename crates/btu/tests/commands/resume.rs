@@ -2,7 +2,7 @@
 
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
-use btu_suite::network::Network;
+use btu_suite::network::{HostRole, Machine, Machines, Network, Reached};
 use btu_suite::plan::Plan;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -185,4 +185,36 @@ fn options_of_another_plan_are_refused() {
     shelf.ended(&external, &[], State::Interrupted, &[collect()]);
     let (code, _, errors) = shelf.btu(&["rate", "--resume", "r2"]);
     assert!(code == Some(2) && errors.contains("fetches files from 127.0.0.1:21/pub/big.iso"), "{errors}");
+}
+
+/// Whoever made the file named the hosts, and they would be called with this user's keys and ssh.
+#[test]
+fn an_imported_run_calls_no_host_without_being_asked() {
+    let host = |station: HostRole| Machine {
+        station,
+        name: station.name().to_owned(),
+        reached: Reached::Ssh { destination: format!("somebody@{}.btu.invalid", station.name()) },
+        measured: [192, 0, 2, 1].into(),
+    };
+    let plan = plan(Network::Machines(Machines { hosts: HostRole::ALL.map(host).to_vec() }));
+    let (mut from, to) = (Shelf::new(), Shelf::new());
+    from.ended(&plan, &[9.0], State::Interrupted, &[collect()]);
+    from.btu(&["export", "r1", "-o", "runs.btu"]);
+    assert_eq!(to.btu(&["import", &from.path("runs.btu").display().to_string()]).0, Some(0));
+    let called = to.path("called");
+    let ssh = to.path("ssh");
+    std::fs::write(&ssh, format!("#!/bin/sh\n: > {}\nexit 255\n", called.display())).unwrap();
+    std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let resume = ["rate", "--resume", "r1", "--force", "--patience", "0 s", "--ssh-program", ssh.to_str().unwrap()];
+    let (code, _, errors) = to.btu(&resume);
+    assert!(code == Some(2) && errors.contains("was imported") && !called.exists(), "{errors}");
+    assert!(
+        errors.contains("controlled by ssh to somebody@test.btu.invalid") && errors.contains("--call-hosts"),
+        "{errors}"
+    );
+    // Asked to, it calls; and so does who made the plan.
+    let (code, _, errors) = to.btu(&[&resume[..], &["--call-hosts"]].concat());
+    assert!(code != Some(0) && called.exists() && !errors.contains("was imported"), "{errors}");
+    let (_, _, errors) = from.btu(&resume);
+    assert!(!errors.contains("was imported"), "{errors}");
 }

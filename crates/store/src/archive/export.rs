@@ -14,7 +14,7 @@ use crate::run::{RunId, State};
 use crate::{Store, StoreError};
 
 const RUN: &str = "SELECT uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
-    planned_cells, plan, plan_hash, calibration FROM runs WHERE id = ?1";
+    planned_cells, plan, plan_hash, calibration, spent_ns FROM runs WHERE id = ?1";
 const ENVIRONMENTS: &str = "SELECT moment, document FROM environments WHERE run = ?1 ORDER BY id";
 const EVENTS: &str = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
 const CELLS: &str = "SELECT block, position, component, message_bytes, load, valid, goodput_bits_per_second,
@@ -98,6 +98,7 @@ fn run_line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
         plan: raw(row, 11)?,
         plan_hash: row.get(12)?,
         calibration: calibration.then(|| raw(row, 13)).transpose()?,
+        spent_ns: row.get(14)?,
     })
 }
 

@@ -160,6 +160,9 @@ fn run_problem(run: &RunLine) -> Option<String> {
     if let Some(error) = run.tags.iter().find_map(|tag| check_tag(tag).err()) {
         return Some(error.to_string());
     }
+    if run.spent_ns.is_some_and(i64::is_negative) {
+        return Some("it was measured for less than no time".to_owned());
+    }
     if let Err(error) = run.seed.parse::<u64>() {
         return Some(format!("the seed is {:?} ({error})", run.seed));
     }
@@ -217,8 +220,8 @@ impl Insert<'_> {
     fn new_run(&self, line: &RunLine) -> rusqlite::Result<RunId> {
         self.transaction.execute(
             "INSERT INTO runs (uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
-                               planned_cells, plan, plan_hash, calibration)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                               planned_cells, plan, plan_hash, calibration, spent_ns, imported)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 1)",
             params![
                 line.uuid,
                 line.suite,
@@ -233,7 +236,8 @@ impl Insert<'_> {
                 line.planned_cells,
                 line.plan.get(),
                 line.plan_hash,
-                line.calibration.as_deref().map(RawValue::get)
+                line.calibration.as_deref().map(RawValue::get),
+                line.spent_ns
             ],
         )?;
         let run = RunId::new(self.transaction.last_insert_rowid());

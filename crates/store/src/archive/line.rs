@@ -41,6 +41,9 @@ pub(super) struct RunLine {
     pub(super) plan: Box<RawValue>,
     pub(super) plan_hash: String,
     pub(super) calibration: Option<Box<RawValue>>,
+    /// Since version 2.
+    #[serde(default)]
+    pub(super) spent_ns: Option<i64>,
 }
 
 /// A row of `environments`.

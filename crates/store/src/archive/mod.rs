@@ -3,7 +3,7 @@
 //! The file is a gzip stream (RFC 1952) of JSON, one document a line, so that `zcat` shows it to people:
 //!
 //! ```text
-//! {"archive":{"version":1,"runs":1}}
+//! {"archive":{"version":2,"runs":1}}
 //! {"run":{"uuid":"...","suite":"btu",...}}
 //! {"environment":{"moment":"before","document":{...}}}
 //! {"event":{"at":"...","level":"warning","text":"..."}}
@@ -32,4 +32,4 @@ pub use import::Imported;
 pub use import::fuzz_import;
 
 /// The version of the file that this program writes, and the newest it reads.
-pub const ARCHIVE_VERSION: u32 = 1;
+pub const ARCHIVE_VERSION: u32 = 2;

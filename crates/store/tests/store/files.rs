@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use btu_store::{Moment, State, Store, StoreError};
+use btu_units::Span;
 use rusqlite::Connection;
 
 use crate::sample::{self, cell, create, open, row, temporary};
@@ -14,6 +15,9 @@ const SCHEMA_1: &str = include_str!("fixtures/schema-1.sql");
 
 /// The same of schema 2, with machines described.
 const SCHEMA_2: &str = include_str!("fixtures/schema-2.sql");
+
+/// The same of schema 3, with an imported run whose time is known.
+const SCHEMA_3: &str = include_str!("fixtures/schema-3.sql");
 
 fn old_at(path: &Path, schema: &str) {
     Connection::open(path).unwrap().execute_batch(schema).unwrap();
@@ -56,14 +60,24 @@ fn a_database_of_schema_2_is_read() {
         .iter()
         .map(|note| (note.key.as_str(), note.name.as_deref(), note.price.as_ref().map(ToString::to_string)))
         .collect();
+    assert_eq!((run.summary.imported, run.summary.spent), (false, None));
     assert_eq!(said, [("m00000001", None, None), ("mf0ae38c7", Some("attic"), Some("1200.50 EUR".to_owned()))]);
+}
+
+#[test]
+fn a_database_of_schema_3_is_read() {
+    let (_directory, path) = temporary();
+    old_at(&path, SCHEMA_3);
+    let found = open(&path).runs().unwrap();
+    let own: Vec<_> = found.iter().map(|run| (run.imported, run.spent)).collect();
+    assert_eq!(own, [(true, Some(Span::from_milliseconds(2500)))]);
 }
 
 #[test]
 fn a_new_database_has_the_schema_of_an_upgraded_one() {
     let (_directory, path) = temporary();
     open(&path);
-    for (name, schema) in [("first.sqlite", SCHEMA_1), ("second.sqlite", SCHEMA_2)] {
+    for (name, schema) in [("first.sqlite", SCHEMA_1), ("second.sqlite", SCHEMA_2), ("third.sqlite", SCHEMA_3)] {
         let old = path.with_file_name(name);
         old_at(&old, schema);
         open(&old);

@@ -1,5 +1,8 @@
 //! A run from its making to its end, as its writer and its readers see it.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::sample::{self, cell, create, create_labelled, open, plan, row, temporary};
 use btu_store::{Level, Moment, State, Store, StoreError};
 use btu_suite::cell::{Component, Load, Row};
@@ -172,7 +175,7 @@ fn a_run_is_running_as_long_as_somebody_writes_it() {
 #[test]
 fn many_writers_of_different_runs_do_not_disturb_each_other() {
     let (_directory, path) = temporary();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut store = open(&path);
@@ -184,6 +187,31 @@ fn many_writers_of_different_runs_do_not_disturb_each_other() {
     });
     let runs = open(&path).runs().unwrap();
     assert_eq!(runs.iter().map(|run| run.cells).collect::<Vec<_>>(), [20; 4]);
+}
+
+/// A clock that was set, and the pause before a run is resumed, are no time of the run.
+#[test]
+fn time_that_a_run_took_is_measured_and_not_subtracted() {
+    const WORK: Duration = Duration::from_millis(40);
+    const PAUSE: Duration = Duration::from_millis(300);
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let began = Instant::now();
+    let lock = create(&mut store);
+    let run = lock.run();
+    thread::sleep(WORK);
+    store.save_cell(&lock, &cell(0, 0, row())).unwrap();
+    // As if it were killed: what its cells took stays.
+    drop(lock);
+    let spent = |store: &Store| Duration::from(store.summary(run).unwrap().spent.unwrap());
+    assert!(spent(&store) >= WORK);
+    thread::sleep(PAUSE);
+    let lock = store.lock(run).unwrap();
+    store.reopen(&lock).unwrap();
+    thread::sleep(WORK);
+    store.finish(&lock, State::Complete, "1999-01-01T00:00:00Z").unwrap();
+    let found = spent(&store);
+    assert!(found >= 2 * WORK && found + PAUSE <= began.elapsed(), "{found:?}");
 }
 
 #[test]
