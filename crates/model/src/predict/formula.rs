@@ -30,7 +30,7 @@ impl Formula {
                 "CSMA/CD mean delay",
                 "of the kind of Lam, Computer Networks 4 (1980)",
                 "Poisson arrivals from very many stations; backoff that always knows how many contend; propagation short \
-                 against frames. Real backoff is slower: by 2 % at a load of 0.3, 12 % at 0.5, far more above",
+                 against frames. Real backoff is slower: by 2 % at a load of 0.3, 13 % at 0.5, far more above",
             ),
             Self::Polling => (
                 "symmetric polling",
