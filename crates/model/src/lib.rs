@@ -20,6 +20,7 @@ mod frame_times;
 mod path;
 pub mod polling;
 pub mod predict;
+mod remote_items;
 pub mod single_queue;
 
 pub use answer::{Answer, Warning};
@@ -29,3 +30,4 @@ pub use ethernet::{Ethernet, ModelError, Transport, frame_rate};
 pub use fixed_service::{FixedService, fixed_service};
 pub use frame_times::FrameTimes;
 pub use path::{Path, Prediction, Reason};
+pub use remote_items::{RemoteItems, moved_whole};

@@ -2,6 +2,7 @@
 //! reports, and the verdict over a run. Pure: no clock, no socket, no file.
 
 pub mod activity;
+pub mod app;
 pub mod books;
 mod border;
 pub mod bounds;

@@ -1,13 +1,9 @@
 //! The picture of the vector benchmark: a polygon with 36 corners, every corner joined to every other.
 
-use std::f64::consts::TAU;
-
 use serde::Serialize;
 
 use super::ITEM_BYTES;
-
-const CORNERS: u32 = 36;
-const RADIUS_PIXELS: f64 = 350.0;
+use crate::app::{self, vector_pixels};
 
 /// The benchmark's size, drawn again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -22,13 +18,6 @@ pub struct Workload {
 
 /// Draws it.
 pub(super) fn draw() -> Workload {
-    let corner = |index: u32| {
-        let angle = TAU * f64::from(index) / f64::from(CORNERS);
-        ((RADIUS_PIXELS * angle.cos()).round(), (RADIUS_PIXELS * angle.sin()).round())
-    };
-    let corners: Vec<(f64, f64)> = (0..CORNERS).map(corner).collect();
-    let pairs = corners.iter().enumerate().flat_map(|(index, from)| corners[..index].iter().map(move |to| (from, to)));
-    let lengths = pairs.map(|(from, to)| (from.0 - to.0).hypot(from.1 - to.1) as u64);
-    let vectors = CORNERS * (CORNERS - 1) / 2;
-    Workload { vectors, pixels: lengths.sum(), bytes: f64::from(vectors) * ITEM_BYTES }
+    let vectors = app::Workload::Vectors.items().len() as u32;
+    Workload { vectors, pixels: vector_pixels(), bytes: f64::from(vectors) * ITEM_BYTES }
 }

@@ -1,0 +1,231 @@
+//! An application that sends items to a display on another host: how long a picture takes by each protocol.
+//!
+//! Source: the levels of communication of Lantz, Nowicki and Theimer, "An Empirical Study of Distributed Application
+//! Performance", IEEE Transactions on Software Engineering SE-11 (1985), section 5; the closed forms are ours. Assumptions:
+//! all items are alike and every stage (application, line, display) takes as long for each, one item at a time; replies
+//! go the other way on a full-duplex line; connections are open and nothing is lost. Exact for these, except where said.
+
+use crate::answer::{Answer, sensible};
+
+/// A picture's items and the way they take. Times in seconds, sizes in octets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RemoteItems {
+    /// How many.
+    pub items: f64,
+    /// Of one item; 20 in the study.
+    pub item_bytes: f64,
+    /// Of one reply, without headers.
+    pub reply_bytes: f64,
+    /// Of headers in each packet, down to what the line carries beside it.
+    pub header_bytes: f64,
+    /// Payload of a full packet, where items may share one.
+    pub segment_bytes: f64,
+    /// Of the line, each way.
+    pub bits_per_second: f64,
+    /// From one end of the line to the other.
+    pub delay: f64,
+    /// That the application takes for one item.
+    pub application: f64,
+    /// That the display takes for one item.
+    pub display: f64,
+}
+
+impl RemoteItems {
+    /// Every item shown and acknowledged before the next is made.
+    pub fn stop_and_wait(&self) -> Answer {
+        self.answer(|| self.items * self.round())
+    }
+
+    /// Up to `window` items on their way: as fast as stop-and-wait `window` times over, until the slowest stage or the
+    /// line has no time left. The end, in which the window empties, is left out: at most one round.
+    pub fn windowed(&self, window: f64) -> Answer {
+        if !sensible(&[window]) || window < 1.0 {
+            return Answer::OUT_OF_RANGE;
+        }
+        let request = self.transmission(self.item_bytes + self.header_bytes);
+        let reply = self.transmission(self.reply_bytes + self.header_bytes);
+        let slowest = [self.application, request, self.display, reply].into_iter().fold(0.0, f64::max);
+        self.answer(|| self.items * (self.round() / window).max(slowest))
+    }
+
+    /// The window from which on the slowest stage decides; windows are whole, so round up.
+    pub fn filling_window(&self) -> Answer {
+        let slowest = self.windowed(f64::MAX);
+        let single = self.stop_and_wait();
+        match (single.value, slowest.value) {
+            (Some(single), Some(slowest)) if slowest > 0.0 => Answer::of(single / slowest),
+            _ => Answer::OUT_OF_RANGE,
+        }
+    }
+
+    /// No replies; items share packets and are shown as they come. The first item passes all stages, the others follow
+    /// at the pace of the slowest.
+    pub fn pipelined(&self) -> Answer {
+        let stages = [self.application, self.packed(), self.display];
+        let slowest = stages.into_iter().fold(0.0, f64::max);
+        self.answer(|| stages.iter().sum::<f64>() + (self.items - 1.0).max(0.0) * slowest + self.delay)
+    }
+
+    /// All items, then one request to show them and one reply. While items are sent, the application makes the next
+    /// ones if `overlapped`; else it makes all of them first.
+    pub fn batched(&self, overlapped: bool) -> Answer {
+        let (made, sent) = (self.items * self.application, self.items * self.packed());
+        let added = if overlapped { made.max(sent) + self.application.min(self.packed()) } else { made + sent };
+        let reply = self.transmission(self.reply_bytes + self.header_bytes);
+        self.answer(|| added + 2.0 * self.delay + self.items * self.display + reply)
+    }
+
+    /// Items per second of a line that does nothing else: the ceiling of Table 8-2 where there are no headers.
+    pub fn ceiling_per_second(&self) -> Answer {
+        self.answer(|| 1.0 / self.packed())
+    }
+
+    /// One item there and its reply back.
+    fn round(&self) -> f64 {
+        let bytes = self.item_bytes + self.reply_bytes + 2.0 * self.header_bytes;
+        self.application + self.transmission(bytes) + self.display + 2.0 * self.delay
+    }
+
+    /// One item with its share of a full packet's headers.
+    fn packed(&self) -> f64 {
+        self.transmission(self.item_bytes * (1.0 + self.header_bytes / self.segment_bytes))
+    }
+
+    fn transmission(&self, bytes: f64) -> f64 {
+        8.0 * bytes / self.bits_per_second
+    }
+
+    fn answer(&self, seconds: impl FnOnce() -> f64) -> Answer {
+        let sizes = [self.items, self.item_bytes, self.reply_bytes, self.header_bytes, self.segment_bytes];
+        let times = [self.bits_per_second, self.delay, self.application, self.display];
+        if !sensible(&sizes) || !sensible(&times) || self.bits_per_second <= 0.0 || self.segment_bytes <= 0.0 {
+            return Answer::OUT_OF_RANGE;
+        }
+        Answer::of(seconds())
+    }
+}
+
+/// Something that is moved as a whole: `fixed` seconds, then `bytes` at `bits_per_second`. A structured picture, whose
+/// symbols go once, or a bitmap, one bit for each pixel and its share of headers. In seconds.
+pub fn moved_whole(fixed: f64, bytes: f64, bits_per_second: f64) -> Answer {
+    if !sensible(&[fixed, bytes, bits_per_second]) || bits_per_second <= 0.0 {
+        return Answer::OUT_OF_RANGE;
+    }
+    Answer::of(fixed + 8.0 * bytes / bits_per_second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The line of Table 8-2: 780 items of 20 octets, no headers, nothing else takes time.
+    fn bare(bits_per_second: f64) -> RemoteItems {
+        RemoteItems {
+            items: 780.0,
+            item_bytes: 20.0,
+            reply_bytes: 0.0,
+            header_bytes: 0.0,
+            segment_bytes: 1460.0,
+            bits_per_second,
+            delay: 0.0,
+            application: 0.0,
+            display: 0.0,
+        }
+    }
+
+    fn near(answer: Answer, expected: f64, tolerance: f64) {
+        let value = answer.value.unwrap_or(f64::NAN);
+        assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
+    }
+
+    /// 7.5, 15, 30 and 60 items/s: what Table 8-2's lines carry at most, by every protocol without headers.
+    #[test]
+    fn ceilings_of_table_8_2() {
+        for (rate, ceiling) in [(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)] {
+            near(bare(rate).ceiling_per_second(), ceiling, 1e-12);
+            for seconds in [bare(rate).pipelined(), bare(rate).batched(true), bare(rate).stop_and_wait()] {
+                near(seconds, 780.0 / ceiling, 1e-9);
+            }
+        }
+    }
+
+    /// Today over TCP/IP and PPP (8 octets of framing) at 1200 b/s: 7.20 items/s with time stamps, 7.26 without, 6.88 in
+    /// segments of 536; stop-and-wait with replies of 4 octets 1.04.
+    #[test]
+    fn todays_headers_at_1200_bits_per_second() {
+        for (headers, segment_bytes, expected) in [(52.0, 1448.0, 7.20), (40.0, 1460.0, 7.26), (40.0, 536.0, 6.88)] {
+            let line = RemoteItems { header_bytes: headers + 8.0, segment_bytes, ..bare(1200.0) };
+            near(line.ceiling_per_second(), expected, 0.005);
+        }
+        let single = RemoteItems { items: 1.0, header_bytes: 60.0, reply_bytes: 4.0, ..bare(1200.0) };
+        near(single.stop_and_wait().map(|seconds| 1.0 / seconds), 1.04, 0.005);
+    }
+
+    /// Table 5-1: 5 a second by stop-and-wait is a round of 200 ms, 2 a second one of 500 ms.
+    #[test]
+    fn rounds_of_table_5_1() {
+        for (delay, rate) in [(0.1, 5.0), (0.25, 2.0)] {
+            let line = RemoteItems { items: 100.0, delay, ..bare(1e15) };
+            near(line.stop_and_wait(), 100.0 / rate, 1e-6);
+            near(line.windowed(4.0), 25.0 / rate, 1e-6);
+        }
+    }
+
+    /// By hand: 10 items of 1 ms, 2 ms on the line, 3 ms on the display, 5 ms away.
+    #[test]
+    fn stages_by_hand() {
+        let line = RemoteItems {
+            items: 10.0,
+            item_bytes: 250.0,
+            bits_per_second: 1e6,
+            delay: 5e-3,
+            application: 1e-3,
+            display: 3e-3,
+            ..bare(1.0)
+        };
+        near(line.stop_and_wait(), 0.160, 1e-12);
+        near(line.windowed(2.0), 0.080, 1e-12);
+        near(line.windowed(8.0), 0.030, 1e-12);
+        near(line.filling_window(), 16.0 / 3.0, 1e-12);
+        near(line.pipelined(), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
+        near(line.batched(false), 0.010 + 0.020 + 0.010 + 0.030, 1e-12);
+        near(line.batched(true), 0.020 + 0.001 + 0.010 + 0.030, 1e-12);
+    }
+
+    /// Table 8-2's structured picture: T0 = 1.47 s and B = 1177 octets, fitted in `btu history lantz85`, give its printed
+    /// rates (84, 142, 230, 320) within 3 %: the fit's own residuals.
+    #[test]
+    fn the_structured_picture_of_table_8_2() {
+        for (rate, printed) in [(1200.0, 84.0), (2400.0, 142.0), (4800.0, 230.0), (9600.0, 320.0)] {
+            near(moved_whole(1.47, 1177.0, rate).map(|seconds| 780.0 / seconds / printed), 1.0, 0.03);
+        }
+        // Its bitmap of 34,000 octets would have taken 227 s over the slowest of them.
+        near(moved_whole(0.0, 34_000.0, 1200.0), 226.67, 0.01);
+    }
+
+    #[test]
+    fn impossible_questions_have_no_answer() {
+        assert_eq!(bare(0.0).pipelined(), Answer::OUT_OF_RANGE);
+        assert_eq!(bare(1200.0).windowed(0.5), Answer::OUT_OF_RANGE);
+        assert_eq!(RemoteItems { delay: f64::NAN, ..bare(1200.0) }.stop_and_wait(), Answer::OUT_OF_RANGE);
+        assert_eq!(moved_whole(1.0, -1.0, 1.0), Answer::OUT_OF_RANGE);
+    }
+
+    proptest! {
+        /// A larger window is never slower, a window of one is stop-and-wait, and none beats the slowest stage.
+        #[test]
+        fn windows_lie_between_stop_and_wait_and_the_slowest_stage(
+            delay in 0.0f64..0.3, rate in 1e3f64..1e9, stage in 0.0f64..0.1, window in 1.0f64..64.0,
+        ) {
+            let line = RemoteItems { delay, application: stage, display: stage / 2.0, header_bytes: 60.0, ..bare(rate) };
+            let seconds = |answer: Answer| answer.value.unwrap();
+            prop_assert_eq!(line.windowed(1.0), line.stop_and_wait());
+            prop_assert!(seconds(line.windowed(window)) >= seconds(line.windowed(2.0 * window)));
+            prop_assert!(seconds(line.windowed(window)) >= 780.0 * stage * (1.0 - 1e-12));
+            let filling = seconds(line.filling_window());
+            let fastest = seconds(line.windowed(1e12));
+            prop_assert!((seconds(line.windowed(filling.max(1.0))) / fastest - 1.0).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The application and the display of Lantz, Nowicki and Theimer (1985): what is drawn, how it is sent, and the picture.
+//! Pure, and in whole numbers: the same items leave the same bits on every machine, whatever protocol delivered them.
+//!
+//! An application sends [`Request`]s of 20 octets. A [`Display`] keeps their items in a [`DisplayFile`] of symbols that may
+//! call each other, and draws them into a [`Picture`], whose digest tells whether two ways of sending left the same.
+
+mod display;
+mod display_file;
+mod font;
+mod inverter;
+mod item;
+mod picture;
+mod request;
+mod workload;
+
+pub use display::Display;
+pub use display_file::{DisplayError, DisplayFile};
+pub use item::{Item, Point, Stipple, Symbol};
+pub use picture::{HEIGHT, PICTURE_BYTES, Picture, WIDTH};
+pub use request::{REQUEST_BYTES, Request, RequestError};
+pub use workload::Workload;
+pub(crate) use workload::vector_pixels;
