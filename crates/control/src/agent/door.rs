@@ -41,8 +41,8 @@ use tokio_rustls::server::TlsStream;
 
 use crate::trust::Peer;
 pub use guest::Guest;
-use keeper::Hand;
 pub use keeper::{Counts, Keeper};
+use keeper::{Hand, Place};
 use log::Cause;
 pub use log::Tell;
 pub use pace::Pace;
@@ -177,24 +177,25 @@ async fn attend(stranger: TcpStream, from: IpAddr, keeper: Keeper, mut hand: Han
     }
 }
 
-async fn receive(stranger: TcpStream, (place, from): (u64, IpAddr), keeper: &Keeper) -> Option<Guest> {
+async fn receive(stranger: TcpStream, (number, from): (u64, IpAddr), keeper: &Keeper) -> Option<Guest> {
     // Answers are small and wanted at once; that it fails would only make them later.
     stranger.set_nodelay(true).ok();
-    let shaking = TlsAcceptor::from(keeper.config()).accept(stranger).into_fallible();
+    let (authority, config) = keeper.config();
+    let shaking = TlsAcceptor::from(config).accept(stranger).into_fallible();
     let guest = match tokio::time::timeout(keeper.limits().handshake, shaking).await {
-        Ok(Ok(stream)) => welcome(stream, (place, from), keeper),
+        Ok(Ok(stream)) => welcome(stream, Place { number, from, authority }, keeper),
         Ok(Err((error, stranger))) => {
-            keeper.refuse(place, from, Cause::Refused(error.to_string()));
+            keeper.refuse(number, from, Cause::Refused(error.to_string()));
             // His place stays taken meanwhile, so that lingering is bounded, too.
             see_out(stranger).await;
             return None;
         }
         Err(_) => Err(Cause::Slow),
     };
-    guest.map_err(|cause| keeper.refuse(place, from, cause)).ok()
+    guest.map_err(|cause| keeper.refuse(number, from, cause)).ok()
 }
 
-fn welcome(stream: TlsStream<TcpStream>, place: (u64, IpAddr), keeper: &Keeper) -> Result<Guest, Cause> {
+fn welcome(stream: TlsStream<TcpStream>, place: Place, keeper: &Keeper) -> Result<Guest, Cause> {
     let peer = Peer::of(stream.get_ref().1.peer_certificates());
     let peer = peer.map_err(|error| Cause::Refused(error.to_string()))?;
     keeper.welcome(place, stream, peer)

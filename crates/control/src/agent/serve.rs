@@ -202,11 +202,12 @@ async fn by_network(
     signals: &mut Signals,
 ) -> Result<(), AgentError> {
     let pairing = matches!(trust, Trust::Pair).then(Pairing::new).transpose()?;
-    let (config, _) = match (&pairing, trust) {
-        (Some(pairing), _) => (trust::server_config(&pairing.agent()?, None)?, None),
+    let Shown { identity, config, .. } = match (&pairing, trust) {
+        (Some(pairing), _) => Shown::of(pairing.agent()?, None)?,
         (None, Trust::Identity { identity, revoked }) => read_trust(identity, revoked.as_deref())?,
         (None, Trust::Pair) => return Ok(()),
     };
+    let mut shown = identity;
     let tell = Box::new(|line: &str| eprintln!("agent: {line}"));
     let door = Door::open(listen, config, DoorLimits::STANDARD, tell);
     let door = door.map_err(|source| AgentError::Open { address: listen, source })?;
@@ -218,25 +219,44 @@ async fn by_network(
         served = served => served.map_err(AgentError::from),
         () = signals.follow(|| {
             reload_policy(host, settings);
-            reload_trust(&keeper, trust);
+            reload_trust(&keeper, trust, &mut shown);
         }) => Ok(()),
     }
 }
 
-type Config = (Arc<rustls::ServerConfig>, Option<Revocations>);
-
-fn read_trust(identity: &Path, revoked: Option<&Path>) -> Result<Config, AgentError> {
-    let identity = Identity::load(identity)?;
-    identity.card().check_role(Role::Agent)?;
-    let revocations = revoked.map(Revocations::load).transpose()?;
-    Ok((trust::server_config(&identity, revocations.as_ref())?, revocations))
+/// What controllers meet.
+struct Shown {
+    identity: Identity,
+    revocations: Option<Revocations>,
+    config: Arc<rustls::ServerConfig>,
 }
 
-fn reload_trust(keeper: &Keeper, trust: &Trust) {
+impl Shown {
+    fn of(identity: Identity, revocations: Option<Revocations>) -> Result<Self, AgentError> {
+        let config = trust::server_config(&identity, revocations.as_ref())?;
+        Ok(Self { identity, revocations, config })
+    }
+}
+
+fn read_trust(identity: &Path, revoked: Option<&Path>) -> Result<Shown, AgentError> {
+    let identity = Identity::load(identity)?;
+    identity.card().check_role(Role::Agent)?;
+    Shown::of(identity, revoked.map(Revocations::load).transpose()?)
+}
+
+/// Reads both again; `shown` is the identity that was read before.
+fn reload_trust(keeper: &Keeper, trust: &Trust, shown: &mut Identity) {
     let Trust::Identity { identity, revoked } = trust else { return };
     match read_trust(identity, revoked.as_deref()) {
-        Ok((config, revocations)) => {
-            keeper.reload(config);
+        Ok(Shown { identity, revocations, config }) => {
+            if identity.is_of_the_authority_of(shown) {
+                keeper.reload(config);
+            } else {
+                for peer in keeper.replace(config) {
+                    eprintln!("agent: controller {} is sent away: it is of an earlier authority", peer.name);
+                }
+            }
+            *shown = identity;
             for peer in revocations.iter().flat_map(|revocations| keeper.dismiss(revocations)) {
                 eprintln!("agent: controller {} is sent away: its certificate is revoked", peer.name);
             }
@@ -274,7 +294,7 @@ impl Signals {
     }
 
     /// Returns when the agent shall end; lets it `reload` meanwhile.
-    async fn follow(&mut self, reload: impl Fn()) {
+    async fn follow(&mut self, mut reload: impl FnMut()) {
         loop {
             tokio::select! {
                 _ = self.end.recv() => return,

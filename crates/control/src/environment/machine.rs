@@ -17,7 +17,7 @@ pub struct Kernel {
     pub release: Option<String>,
     /// As `uname -v` tells: build, preemption model, date.
     pub version: Option<String>,
-    /// The boot loader's words to it.
+    /// Of the boot loader's words to it those that change what is measured; others can hold secrets.
     pub command_line: Option<String>,
     /// What tells it the time.
     pub clock_source: Option<String>,
@@ -109,7 +109,7 @@ impl Kernel {
         Self {
             release: source.text("proc/sys/kernel/osrelease"),
             version: source.text("proc/sys/kernel/version"),
-            command_line: source.text("proc/cmdline"),
+            command_line: source.text("proc/cmdline").map(|line| parse::performance_words(&line)),
             clock_source: source.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
             mitigations: mitigations.collect(),
         }

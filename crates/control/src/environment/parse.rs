@@ -64,6 +64,91 @@ pub(super) fn has_hypervisor_flag(text: &str) -> bool {
     field(text, "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
+/// What of the kernel's command line changes what is measured (Documentation/admin-guide/kernel-parameters). The whole line
+/// may hold an installer's password, a disk's key or an address of the house, and what is recorded goes to others.
+const PERFORMANCE: [&str; 67] = [
+    "amd_iommu",
+    "amd_pstate",
+    "audit",
+    "cgroup_disable",
+    "clocksource",
+    "cpufreq.default_governor",
+    "cpuidle.governor",
+    "cpuidle.off",
+    "default_hugepagesz",
+    "gather_data_sampling",
+    "highres",
+    "hugepages",
+    "hugepagesz",
+    "idle",
+    "init_on_alloc",
+    "init_on_free",
+    "intel_idle.max_cstate",
+    "intel_iommu",
+    "intel_pstate",
+    "iommu",
+    "iommu.passthrough",
+    "iommu.strict",
+    "ipv6.disable",
+    "irqaffinity",
+    "isolcpus",
+    "kpti",
+    "kvm.nx_huge_pages",
+    "l1tf",
+    "maxcpus",
+    "mce",
+    "mds",
+    "mem",
+    "mitigations",
+    "mmio_stale_data",
+    "nmi_watchdog",
+    "no_timer_check",
+    "nohz",
+    "nohz_full",
+    "nopti",
+    "nosmt",
+    "nosoftlockup",
+    "nospectre_v1",
+    "nospectre_v2",
+    "notsc",
+    "nowatchdog",
+    "nr_cpus",
+    "numa",
+    "numa_balancing",
+    "page_poison",
+    "pcie_aspm",
+    "preempt",
+    "processor.max_cstate",
+    "pti",
+    "randomize_kstack_offset",
+    "rcu_nocbs",
+    "retbleed",
+    "skew_tick",
+    "slub_debug",
+    "spec_rstack_overflow",
+    "spec_store_bypass_disable",
+    "spectre_v2",
+    "spectre_v2_user",
+    "srbds",
+    "threadirqs",
+    "transparent_hugepage",
+    "tsc",
+    "tsx",
+];
+
+/// Longer values are none of these parameters'.
+const LONGEST_VALUE: usize = 100;
+
+/// The words of a kernel's command line that change what is measured, in their order.
+pub(super) fn performance_words(line: &str) -> String {
+    let is_known = |word: &&str| {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        // The kernel takes `-` for `_`.
+        value.len() <= LONGEST_VALUE && PERFORMANCE.contains(&name.replace('-', "_").as_str())
+    };
+    line.split_ascii_whitespace().filter(is_known).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,5 +205,15 @@ mod tests {
             prop_assert_eq!((read.one_minute, read.five_minutes), (one, five));
             prop_assert_eq!((read.runnable, read.threads), (runnable, threads));
         }
+    }
+
+    #[test]
+    fn nothing_private_is_kept_of_the_kernel_s_command_line() {
+        let line = "BOOT_IMAGE=/vmlinuz root=UUID=5f0a rd.luks.key=/secret ds=nocloud;s=http://user:pass@house/ isolcpus=2,3 quiet \
+                    nosmt mitigations=off password=mem=1 ip=192.0.2.1 intel_idle.max-cstate=1 init=/bin/sh";
+        assert_eq!(performance_words(line), "isolcpus=2,3 nosmt mitigations=off intel_idle.max-cstate=1");
+        assert!(PERFORMANCE.is_sorted());
+        let long = format!("mem={}", "9".repeat(200));
+        assert_eq!(performance_words(&long), "");
     }
 }

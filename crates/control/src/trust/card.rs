@@ -1,5 +1,7 @@
 //! What a certificate says: name, role, serial number and days.
 
+use std::time::Duration;
+
 use rustls::pki_types::CertificateDer;
 use serde::{Deserialize, Serialize};
 use x509_parser::certificate::X509Certificate;
@@ -36,16 +38,24 @@ pub struct Peer {
     pub name: String,
     /// Its certificate's serial number, as lower-case hexadecimal digits.
     pub serial: String,
+    /// The last second in which its certificate is valid.
+    pub not_after_unix_s: i64,
 }
 
 impl Peer {
+    /// How long its certificate is still valid by this machine's clock; nothing when it has lapsed.
+    pub fn left(&self) -> Option<Duration> {
+        let left = self.not_after_unix_s.saturating_add(1).saturating_sub(now_unix_s());
+        u64::try_from(left).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
+    }
+
     /// The peer whose certificate chain a finished handshake has verified.
     pub fn of(chain: Option<&[CertificateDer<'_>]>) -> Result<Self, TrustError> {
         let Some([first, ..]) = chain else {
             return Err(malformed("it shows none"));
         };
-        let Card { name, serial, .. } = Card::read(first)?;
-        Ok(Self { name, serial })
+        let Card { name, serial, not_after_unix_s, .. } = Card::read(first)?;
+        Ok(Self { name, serial, not_after_unix_s })
     }
 }
 

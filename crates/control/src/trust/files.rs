@@ -85,7 +85,10 @@ pub(super) fn replace(path: &Path, mode: u32, text: &str) -> Result<(), TrustErr
     // A part that is there was left by a crash; whoever writes here holds the lock.
     fs::remove_file(&part).ok();
     fill(create(&part, mode)?, &part, text)?;
-    fs::rename(&part, path).map_err(writing(path))
+    fs::rename(&part, path).map_err(writing(path))?;
+    // Without this a power cut may bring the old file back: a revoked certificate would be trusted again.
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent).and_then(|parent| parent.sync_all()).map_err(writing(path))
 }
 
 /// Makes a directory for keys, with those above it.

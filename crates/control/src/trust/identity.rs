@@ -82,6 +82,11 @@ impl Identity {
         Ok(Self { card, certificate, key, authority, pin: None })
     }
 
+    /// Whether both were issued by the same authority.
+    pub fn is_of_the_authority_of(&self, other: &Self) -> bool {
+        self.authority == other.authority
+    }
+
     /// The text of its file. It holds the private key.
     pub fn to_pem(&self) -> String {
         let section = |label: &str, der: &[u8]| files::pem(label, der);

@@ -37,6 +37,13 @@ impl House {
         self.authority.sign(name, role, past).unwrap()
     }
 
+    /// An identity that lapses after so many seconds.
+    pub(crate) fn lapsing(&mut self, name: &str, role: Role, seconds: i64) -> Identity {
+        let now = now_unix_s();
+        let soon = Validity { from_unix_s: now - DAY_S, to_unix_s: now + seconds };
+        self.authority.sign(name, role, soon).unwrap()
+    }
+
     pub(crate) fn revoke(&mut self, name: &str) -> Revocations {
         self.authority.revoke(&Choice { name: name.to_owned(), role: None, serial: None }).unwrap();
         Revocations::load(&self.authority.list_path()).unwrap()

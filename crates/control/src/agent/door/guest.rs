@@ -3,10 +3,12 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio::time::{Instant, Sleep};
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
@@ -19,10 +21,21 @@ use crate::trust::Peer;
 pub struct Guest {
     pub(super) stream: TlsStream<TcpStream>,
     pub(super) peer: Peer,
-    /// Fires when the guest has to go: its certificate was revoked.
+    /// Fires when the guest has to go: its certificate was revoked, or its authority is no longer the agent's.
     pub(super) dismissed: oneshot::Receiver<()>,
-    pub(super) is_dismissed: bool,
-    pub(super) _stay: Stay,
+    /// When its certificate is looked at again.
+    pub(super) look: Pin<Box<Sleep>>,
+    /// Why it has to go.
+    pub(super) over: Option<&'static str>,
+    pub(super) stay: Stay,
+}
+
+/// How often a certificate's last day is looked at, at the least: the clock may be set, or the machine may sleep.
+const LOOK: Duration = Duration::from_mins(1);
+
+/// When a certificate that is valid for so long is looked at again.
+pub(super) fn look(left: Duration) -> Instant {
+    Instant::now() + left.min(LOOK)
 }
 
 impl Guest {
@@ -31,16 +44,27 @@ impl Guest {
         &self.peer
     }
 
-    /// Fails from the moment on at which the peer's certificate was revoked: nothing more is read from that controller, and
-    /// answers that were ready before are not sent.
+    /// Fails from the moment on at which the peer's certificate does not count any more: nothing more is read from that
+    /// controller, and answers that were ready before are not sent.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        // A completed receiver must not be polled again.
-        self.is_dismissed = self.is_dismissed || Pin::new(&mut self.dismissed).poll(context).is_ready();
-        if self.is_dismissed {
-            let gone = "the certificate of this connection's peer was revoked";
-            return Err(io::Error::new(io::ErrorKind::ConnectionAborted, gone));
+        if self.over.is_none() {
+            self.over = self.ends(context);
         }
-        Ok(())
+        self.over.map_or(Ok(()), |why| Err(io::Error::new(io::ErrorKind::ConnectionAborted, why)))
+    }
+
+    fn ends(&mut self, context: &mut Context<'_>) -> Option<&'static str> {
+        if Pin::new(&mut self.dismissed).poll(context).is_ready() {
+            return Some("the certificate of this connection's peer is not trusted any more");
+        }
+        while self.look.as_mut().poll(context).is_ready() {
+            let Some(left) = self.peer.left() else {
+                self.stay.lapsed(&self.peer);
+                return Some("the certificate of this connection's peer has lapsed");
+            };
+            self.look.as_mut().reset(look(left));
+        }
+        None
     }
 
     fn stream(self: Pin<&mut Self>) -> Pin<&mut TlsStream<TcpStream>> {

@@ -8,8 +8,10 @@ use std::time::Instant;
 use rustls::ServerConfig;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
+use tokio::time::sleep_until;
 use tokio_rustls::server::TlsStream;
 
+use super::guest::look;
 use super::log::{Cause, Report};
 use super::pace::Paces;
 use super::places::{Places, Taken, block, network};
@@ -33,7 +35,7 @@ pub struct Counts {
     pub refused: u64,
     /// There were too many guests.
     pub full: u64,
-    /// Guests that were sent away because their certificate was revoked.
+    /// Guests that were sent away because their certificate was revoked, lapsed, or of an earlier authority.
     pub dismissed: u64,
 }
 
@@ -60,7 +62,8 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    config: Arc<ServerConfig>,
+    /// Of which authority, counted from the first, and what strangers meet.
+    config: (u64, Arc<ServerConfig>),
     /// The newest list: a handshake may have begun with the configuration of an older one.
     revoked: Option<Revocations>,
     /// Handshakes going on.
@@ -75,11 +78,35 @@ struct State {
     report: Report,
 }
 
+impl State {
+    /// Sends away the guests that `is` is true of.
+    fn dismiss(&mut self, is: impl Fn(&Peer) -> bool) -> Vec<Peer> {
+        let gone = self.guests.extract_if(|_, (peer, _)| is(peer)).map(|(_, (peer, dismiss))| {
+            // It fails when the guest has gone meanwhile.
+            dismiss.send(()).ok();
+            peer
+        });
+        let gone = gone.collect::<Vec<_>>();
+        self.counts.dismissed += gone.len() as u64;
+        gone
+    }
+}
+
+/// Of whoever is in a handshake.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// His place.
+    pub(super) number: u64,
+    pub(super) from: IpAddr,
+    /// The authority whose certificates are asked of him.
+    pub(super) authority: u64,
+}
+
 impl Keeper {
     pub(super) fn new(config: Arc<ServerConfig>, limits: DoorLimits) -> Self {
         let now = Instant::now();
         let state = State {
-            config,
+            config: (0, config),
             revoked: None,
             places: Places::default(),
             networks: Paces::new(limits.network_pace, now),
@@ -94,22 +121,21 @@ impl Keeper {
 
     /// From now on strangers meet this configuration: a new certificate, a new list of revoked ones.
     pub fn reload(&self, config: Arc<ServerConfig>) {
-        self.state().config = config;
+        self.state().config.1 = config;
+    }
+
+    /// The same with another authority: guests of the earlier one are sent away; returns who they were.
+    pub fn replace(&self, config: Arc<ServerConfig>) -> Vec<Peer> {
+        let mut state = self.state();
+        state.config = (state.config.0 + 1, config);
+        state.dismiss(|_| true)
     }
 
     /// Sends guests away whose certificate is revoked, and takes none in any more; returns who they were.
     pub fn dismiss(&self, revocations: &Revocations) -> Vec<Peer> {
         let mut state = self.state();
         state.revoked = Some(revocations.clone());
-        let gone = state.guests.extract_if(|_, (peer, _)| revocations.names(peer));
-        let gone = gone.map(|(_, (peer, dismiss))| {
-            // It fails when the guest has gone meanwhile.
-            dismiss.send(()).ok();
-            peer
-        });
-        let gone = gone.collect::<Vec<_>>();
-        state.counts.dismissed += gone.len() as u64;
-        gone
+        state.dismiss(|peer| revocations.names(peer))
     }
 
     /// What happened at the door.
@@ -126,8 +152,9 @@ impl Keeper {
         self.shared.limits
     }
 
-    pub(super) fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.state().config)
+    /// What a stranger meets now, and of which authority that is.
+    pub(super) fn config(&self) -> (u64, Arc<ServerConfig>) {
+        self.state().config.clone()
     }
 
     /// Takes one of the places for handshakes; somebody else may have to leave it.
@@ -150,7 +177,7 @@ impl Keeper {
     /// Takes in who has the place `number`, which is free again.
     pub(super) fn welcome(
         &self,
-        (number, from): (u64, IpAddr),
+        Place { number, from, authority }: Place,
         stream: TlsStream<TcpStream>,
         peer: Peer,
     ) -> Result<Guest, Cause> {
@@ -158,6 +185,13 @@ impl Keeper {
         if state.revoked.as_ref().is_some_and(|revoked| revoked.names(&peer)) {
             return Err(Cause::Refused(format!("the certificate of controller {} is revoked", peer.name)));
         }
+        if state.config.0 != authority {
+            return Err(Cause::Refused(format!(
+                "the certificate of controller {} is of an earlier authority",
+                peer.name
+            )));
+        }
+        let left = peer.left().ok_or_else(|| Cause::Lapsed(peer.clone()))?;
         if state.guests.len() >= self.shared.limits.guests {
             return Err(Cause::Full(peer));
         }
@@ -170,7 +204,8 @@ impl Keeper {
         state.places.remember(from);
         let (dismiss, dismissed) = oneshot::channel();
         state.guests.insert(number, (peer.clone(), dismiss));
-        Ok(Guest { stream, peer, dismissed, is_dismissed: false, _stay: Stay { keeper: self.clone(), number } })
+        let stay = Stay { keeper: self.clone(), from, number };
+        Ok(Guest { stream, peer, dismissed, look: Box::pin(sleep_until(look(left))), over: None, stay })
     }
 
     /// Counts somebody who is turned away at the door itself.
@@ -195,6 +230,7 @@ impl Keeper {
             Cause::Slow => &mut counts.slow,
             Cause::Refused(_) => &mut counts.refused,
             Cause::Full(_) => &mut counts.full,
+            Cause::Lapsed(_) => &mut counts.dismissed,
         } += 1;
         state.report.add(from, cause);
         self.shared.news.notify_one();
@@ -242,7 +278,15 @@ impl Drop for Hand {
 #[derive(Debug)]
 pub(super) struct Stay {
     keeper: Keeper,
+    from: IpAddr,
     number: u64,
+}
+
+impl Stay {
+    /// Counts and tells that this guest goes because its certificate has lapsed.
+    pub(super) fn lapsed(&self, peer: &Peer) {
+        self.keeper.turned_away(self.from, Cause::Lapsed(peer.clone()));
+    }
 }
 
 impl Drop for Stay {

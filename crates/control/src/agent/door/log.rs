@@ -23,6 +23,7 @@ pub(super) enum Cause {
     Slow,
     Refused(String),
     Full(Peer),
+    Lapsed(Peer),
 }
 
 impl fmt::Display for Cause {
@@ -34,6 +35,7 @@ impl fmt::Display for Cause {
             Self::Slow => f.write_str("no handshake in time"),
             Self::Refused(why) => f.write_str(why),
             Self::Full(peer) => write!(f, "too many connections of guests, for controller {}", peer.name),
+            Self::Lapsed(peer) => write!(f, "the certificate of controller {} has lapsed", peer.name),
         }
     }
 }

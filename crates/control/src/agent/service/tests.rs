@@ -18,7 +18,7 @@ fn service(policy: &str) -> Service {
 /// A call of the holder of a certificate with this name.
 fn call<T>(name: &str, message: T) -> Request<T> {
     let mut request = Request::new(message);
-    let peer = Peer { name: name.to_owned(), serial: "01".to_owned() };
+    let peer = Peer { name: name.to_owned(), serial: "01".to_owned(), not_after_unix_s: i64::MAX };
     request.extensions_mut().insert(Arrival { peer, connection: None });
     request
 }

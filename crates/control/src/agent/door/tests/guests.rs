@@ -178,6 +178,42 @@ async fn who_is_revoked_during_the_handshake_is_not_let_in() {
 }
 
 #[tokio::test]
+async fn a_connection_ends_with_its_certificate() {
+    let mut drill = Drill::begin(LIMITS);
+    let soon = client_config(&drill.house.lapsing("brief", Role::Controller, 3), None).unwrap();
+    let other = drill.controller("desk");
+    let (brief, desk) = (drill.channel(soon).await.unwrap(), drill.channel(other).await.unwrap());
+    assert_eq!(echo::say(&brief, "in").await.unwrap(), "in");
+    assert_eq!(echo::say(&desk, "in").await.unwrap(), "in");
+    // Also a guest that says nothing goes.
+    until("it is out", || drill.keeper.guests().len() == 1).await;
+    assert!(echo::say(&brief, "still in?").await.is_err());
+    assert_eq!(echo::say(&desk, "still in?").await.unwrap(), "still in?");
+    assert_eq!(drill.keeper.counts().dismissed, 1);
+    until("it is told", || drill.log().contains("the certificate of controller brief has lapsed")).await;
+}
+
+#[tokio::test]
+async fn guests_of_an_earlier_authority_go() {
+    let mut drill = Drill::begin(LIMITS);
+    let config = drill.controller("desk");
+    let desk = drill.channel(config.clone()).await.unwrap();
+    assert_eq!(echo::say(&desk, "in").await.unwrap(), "in");
+    let mut later = House::new();
+    let agent = later.identity("alpha", Role::Agent);
+    assert!(
+        !agent.is_of_the_authority_of(&drill.agent)
+            && agent.is_of_the_authority_of(&later.identity("beta", Role::Agent))
+    );
+    let gone = drill.keeper.replace(server_config(&agent, None).unwrap());
+    assert_eq!(gone.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>(), ["desk"]);
+    assert!(echo::say(&desk, "still in?").await.is_err());
+    let config = client_config(&later.identity("desk", Role::Controller), None).unwrap();
+    let desk = drill.channel(config).await.unwrap();
+    assert_eq!(echo::say(&desk, "in").await.unwrap(), "in");
+}
+
+#[tokio::test]
 async fn there_are_only_so_many_guests() {
     let mut drill = Drill::begin(DoorLimits { guests: 2, ..LIMITS });
     let config = drill.controller("desk");
@@ -202,4 +238,6 @@ fn the_limits_are_those_of_the_documentation() {
     let limits = DoorLimits::STANDARD;
     assert_eq!(limits.handshake, Duration::from_secs(5));
     assert_eq!((limits.handshakes, limits.handshakes_per_address, limits.guests), (64, 16, 16));
+    let paces = [limits.network_pace, limits.pace].map(|pace| (pace.per_second, pace.burst));
+    assert_eq!((limits.kept_for_known, paces), (8, [(20, 100), (100, 200)]));
 }
