@@ -16,11 +16,12 @@ mod raise;
 mod rank;
 mod report;
 mod resume;
+mod secret;
 mod sim;
 
 use std::path::PathBuf;
 
-use btu_control::coordinator::ExternalFtp;
+use btu_control::coordinator::{ExternalFtp, FtpAddressError};
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_units::{Bytes, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -250,8 +251,8 @@ pub(crate) struct Rate {
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Fetch from this FTP server instead of the embedded one: host:port or user:password@host:port/file
-    #[arg(long, value_name = "SERVER")]
+    /// Fetch from this FTP server instead of the embedded one: host:port or user:password@host:port/file, or @FILE that holds this
+    #[arg(long, value_name = "SERVER", value_parser = external_ftp)]
     pub(crate) ftp_server: Option<ExternalFtp>,
     /// Existing directory on the disk to be exercised [default: `scratch` beside the stored runs]
     #[arg(long, value_name = "DIR")]
@@ -349,6 +350,10 @@ fn share(text: &str) -> Result<f64, String> {
         Ok(value) if (0.0..1.0).contains(&(value * scale)) => Ok(value * scale),
         _ => Err(format!("`{text}` is not a share: write 1% or 0.01, at least 0 and below 1")),
     }
+}
+
+fn external_ftp(text: &str) -> Result<ExternalFtp, String> {
+    secret::secret(text)?.parse().map_err(|error: FtpAddressError| error.to_string())
 }
 
 fn label(text: &str) -> Result<String, String> {

@@ -7,6 +7,7 @@ use btu_units::Span;
 use clap::{Args, Subcommand};
 
 use super::quantity;
+use super::secret::secret;
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -79,7 +80,7 @@ pub(crate) struct Reaching {
     /// The authority's list of revoked certificates
     #[arg(long, value_name = "FILE")]
     pub(crate) revoked: Option<PathBuf>,
-    /// The pairing code that a host's agent shows
+    /// The pairing code that a host's agent shows; HOST=@FILE reads it from a file, HOST=@- from standard input
     #[arg(long, value_name = "HOST=CODE", value_parser = pairing)]
     pub(crate) pair: Vec<(String, String)>,
     /// The OpenSSH client
@@ -90,10 +91,10 @@ pub(crate) struct Reaching {
     pub(crate) ssh_binary: Option<PathBuf>,
 }
 
-/// `HOST=CODE`. The code is looked at when it is used, so that no error shows it.
+/// `HOST=CODE`, or `HOST=@FILE`. The code is looked at when it is used, so that no error shows it.
 fn pairing(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((host, code)) if !host.is_empty() && !code.is_empty() => Ok((host.to_owned(), code.to_owned())),
+        Some((host, code)) if !host.is_empty() && !code.is_empty() => Ok((host.to_owned(), secret(code)?.into_owned())),
         _ => Err("write HOST=CODE, with the code that `btu agent --pair` shows on that host".to_owned()),
     }
 }
