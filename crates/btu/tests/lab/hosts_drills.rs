@@ -141,19 +141,35 @@ fn start_with_another_clock(hosts: &Hosts, name: &str) {
     hosts.start_agent_as(name, &before, &["--identity", &hosts.path(&format!("{name}.pem"))]);
 }
 
-/// A worker in the middle of its work: it is there for a while.
+/// What has to pass a worker's interface until it is certainly past its preparation, in which it only says hello.
+const AT_WORK_BYTES: u64 = 1_000_000;
+
+/// A worker in the middle of its work: while it lives, data pass the measured interface of its host.
 fn working(trio: Trio<'_>, name: &str) -> i32 {
     let deadline = Instant::now() + PATIENCE;
-    let mut before = Vec::new();
+    let mut first: Option<(i32, u64)> = None;
     loop {
-        let now = trio.hosts.workers(name);
-        if let Some(worker) = now.iter().find(|worker| before.contains(*worker)) {
-            return *worker;
+        let now = trio.hosts.workers(name).first().and_then(|&worker| Some((worker, passed(worker)?)));
+        match (first, now) {
+            (Some((before, then)), Some((worker, passed))) if before == worker => {
+                if passed - then > AT_WORK_BYTES {
+                    return worker;
+                }
+            }
+            _ => first = now,
         }
-        assert!(Instant::now() < deadline, "{name} has no worker");
-        before = now;
-        thread::sleep(Duration::from_millis(100));
+        assert!(Instant::now() < deadline, "{name} has no worker that moves data");
+        thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Bytes that have passed the measured interface where a process lives, either way; nothing once the process is gone.
+fn passed(process: i32) -> Option<u64> {
+    let interfaces = fs::read_to_string(format!("/proc/{process}/net/dev")).ok()?;
+    let line = interfaces.lines().find_map(|line| line.trim().strip_prefix("m0:"))?;
+    let counts: Vec<u64> = line.split_whitespace().filter_map(|count| count.parse().ok()).collect();
+    // Received bytes are the first number, sent ones the ninth (proc_pid_net(5)).
+    Some(counts.first()? + counts.get(8)?)
 }
 
 /// Each takes its own cell along, and no other: a cell that an activity spoilt is kept with its fault, and not hidden.

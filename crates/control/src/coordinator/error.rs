@@ -201,6 +201,20 @@ impl CoordinatorError {
         matches!(self, Self::Lost { .. })
     }
 
+    /// Whether this may only be the consequence of a process of the testbed that ended: a connection breaks, a worker is killed
+    /// while it is prepared, packets no longer pass.
+    pub(super) fn may_follow_from_a_fall(&self) -> bool {
+        matches!(
+            self,
+            Self::Agent { .. }
+                | Self::Lost { .. }
+                | Self::Prepare { .. }
+                | Self::Calibration { .. }
+                | Self::Network(_)
+                | Self::Wire(_)
+        )
+    }
+
     /// Whether calling again may help: the host may be starting, or the way to it be broken for a while.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::OutOfReach { .. } | Self::Busy { .. })
