@@ -4,6 +4,7 @@ mod compare;
 mod elsewhere;
 mod ends;
 mod ground;
+mod here;
 mod hint;
 mod interruption;
 mod job;
@@ -16,6 +17,7 @@ mod resume;
 mod series;
 mod show;
 mod trouble;
+mod watch;
 
 use std::path::Path;
 use std::thread;
@@ -85,11 +87,11 @@ fn measure(
     let screen = Screen::new(pipe.quiet);
     let mut resumed = resumed;
     let reaching = (&pipe.beside.reaching, resumed.as_ref().map(|resumed| resumed.lock.run()));
-    let ground = interruption.instead_of(Ground::prepare(asked, reaching, interruption, &screen.steps))?;
+    let ground = interruption.instead_of(Ground::prepare(asked, reaching, (signals, interruption), &screen.steps))?;
     if let Some(resumed) = &mut resumed {
         resumed.warnings.extend(interruption.instead_of(ground.same_host(&resumed.row, pipe.aim.resuming.force))?);
     }
-    let place = Place { ground: &ground, signals, interruption, screen: &screen };
+    let place = Place { ground: &ground, interruption, screen: &screen };
     let mut runs = Vec::new();
     for job in &asked.jobs {
         let (journal, known) = if let Some(Resumed { lock, known, warnings, .. }) = resumed.take() {

@@ -5,6 +5,7 @@ use btu_units::{Span, Time};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
 
 /// Now, by `CLOCK_MONOTONIC`.
 pub(crate) fn monotonic() -> nix::Result<Time> {
@@ -20,6 +21,12 @@ pub(crate) fn own_cpu() -> nix::Result<CpuTime> {
 /// CPU time that the children of this process that were waited for have used so far.
 pub(crate) fn children_cpu() -> nix::Result<CpuTime> {
     getrusage(UsageWho::RUSAGE_CHILDREN).map(|usage| cpu_time(&usage))
+}
+
+/// CPU time that a process of this user has used so far, all its threads together (`clock_getcpuclockid(3)`).
+pub(crate) fn cpu_of(process: Pid) -> nix::Result<Span> {
+    let used = clock_gettime(ClockId::pid_cpu_clock_id(process)?)?;
+    Ok(Span::from_nanoseconds(used.tv_sec() as u64 * 1_000_000_000 + used.tv_nsec() as u64))
 }
 
 fn cpu_time(usage: &Usage) -> CpuTime {

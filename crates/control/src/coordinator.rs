@@ -26,7 +26,7 @@ use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};
-pub use hosts::{Access, Counterpart, HostCall, Keys, Party, Program, Stop, Survey, crowd, roll_call};
+pub use hosts::{Access, HostCall, Keys, Party, PreparedWorker, Program, Stop, Survey, WorkerHost, crowd, roll_call};
 
 use crate::environment;
 use alarm::Alarm;

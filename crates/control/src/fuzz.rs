@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use crate::agent::Policy;
 use crate::environment::Environment;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, FollowRequest, FurnishRequest, HelloReply,
-    HelloRequest, ImpairRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DirectRequest, FollowRequest, FurnishRequest,
+    HelloReply, HelloRequest, ImpairRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
     ReserveRequest, StartRequest, Told,
 };
 use crate::trust::{Card, Identity, Pairing, Revocations, check_name};
@@ -49,7 +49,7 @@ pub fn pairing(octets: &[u8]) {
 /// What a controller asks of an agent, as protocol buffers.
 pub fn requests(octets: &[u8]) {
     let Some((kind, octets)) = octets.split_first() else { return };
-    match kind % 11 {
+    match kind % 12 {
         0 => shown(HelloRequest::decode(octets)),
         1 => {
             if let Ok(request) = PrepareRequest::decode(octets) {
@@ -64,6 +64,7 @@ pub fn requests(octets: &[u8]) {
         7 => shown(RenewRequest::decode(octets)),
         8 => shown(ReleaseRequest::decode(octets)),
         9 => shown(ImpairRequest::decode(octets)),
+        10 => shown(DirectRequest::decode(octets)),
         _ => shown(FollowRequest::decode(octets)),
     }
 }

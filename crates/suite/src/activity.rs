@@ -314,6 +314,9 @@ pub enum PipeMeeting {
     ConnectAt(PathBuf),
 }
 
+/// How the message of [`Word::Failed`] begins where an agent says it for a worker that a signal ended.
+pub const KILLED: &str = "it died: killed by";
+
 /// What a worker says to its agent, one line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

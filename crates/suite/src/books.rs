@@ -5,8 +5,8 @@ use btu_units::{Bytes, Span};
 use crate::activity::{Activity, Work};
 use crate::cell::{Component, Row};
 use crate::record::{
-    DatagramsReceived, DatagramsSent, ElementAccount, Failure, HostResult, NetworkResult, Outcome, PlacedReport,
-    Received, Report, Requested, Sent, WireAccount,
+    DatagramsReceived, DatagramsSent, Failure, HostResult, NetworkResult, Outcome, PlacedReport, Received, Report,
+    Requested, Sent, WireAccount,
 };
 use crate::script::{Role, Script, Step};
 
@@ -24,7 +24,7 @@ pub struct Balance {
 /// Strikes the balance of a cell from its script, the workers' accounts (one per step, in order) and the wire's books.
 pub fn balance(row: Option<&Row>, script: &Script, reports: &[PlacedReport], wire: &WireAccount) -> Balance {
     let mut faults: Vec<String> = reports.iter().filter_map(failure).collect();
-    faults.extend(wire.elements.iter().filter_map(element_fault));
+    faults.extend(wire.faults());
     let network = faults.is_empty().then(|| network_result(row, script, reports, &mut faults)).flatten();
     let host = host_result(script, reports);
     Balance { faults, network, host }
@@ -39,14 +39,6 @@ fn failure(placed: &PlacedReport) -> Option<String> {
         Failure::Failed { message } => Some(format!("{place} failed: {message}")),
         Failure::Died { status } => Some(format!("{place} died: {status}")),
     }
-}
-
-fn element_fault(element: &ElementAccount) -> Option<String> {
-    let entered = element.received + element.duplicated;
-    let dropped: u64 = element.dropped.iter().map(|(_, count)| count).sum();
-    let left = element.delivered + dropped + element.held;
-    (entered != left)
-        .then(|| format!("the books of wire element {} do not balance: {entered} in, {left} out or held", element.name))
 }
 
 fn network_result(
@@ -228,7 +220,7 @@ mod tests {
     use crate::cell::Load;
     use crate::network::{HostRole, Network};
     use crate::plan::{Plan, Profile};
-    use crate::record::{CpuTime, Host, TcpInfo};
+    use crate::record::{CpuTime, ElementAccount, Host, TcpInfo};
     use crate::script::{Amount, FtpSource, Setting, script};
     use crate::work::{Amounts, HostAmount, Volume};
 

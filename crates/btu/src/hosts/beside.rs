@@ -1,6 +1,6 @@
 //! One host beside this machine, for what is measured between the two.
 
-use btu_control::coordinator::{Counterpart, HostCall, Stop};
+use btu_control::coordinator::{HostCall, Stop, WorkerHost};
 use btu_suite::pipe::Remote;
 use btu_units::Span;
 
@@ -42,8 +42,8 @@ pub(crate) fn reach(
     reaching: &Reaching,
     resumed: Option<&str>,
     stop: Stop,
-) -> anyhow::Result<Counterpart> {
+) -> anyhow::Result<WorkerHost> {
     let call = HostCall { name: remote.name.clone(), reached: remote.reached.clone() };
     // One that is lost is not called again: the run is resumed instead.
-    Counterpart::reach(&call, &access(reaching, Span::ZERO)?, resumed, stop).map_err(refused)
+    WorkerHost::reach(&call, &access(reaching, Span::ZERO)?, resumed, stop).map_err(refused)
 }

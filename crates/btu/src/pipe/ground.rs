@@ -1,16 +1,26 @@
 //! Where the ends work: here, in the stations of a network that is raised for them, or the far one on another machine.
+//!
+//! Wherever that is, an agent makes their workers.
 
+use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use btu_control::coordinator::{Stop, WorkerHost};
+use btu_network::StationId;
 use btu_store::{Level, Moment, RunId, RunRow};
 use btu_suite::activity::{Meeting, PipeMeeting};
 use btu_suite::pipe::{End, PipePlan, Place};
-use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising, RuntimeDirectory};
+use btu_suite::record::WireAccount;
+use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising, RuntimeDirectory, Signals};
+use btu_testbed::wire::WireClient;
+use btu_units::Span;
 
 use super::elsewhere::Elsewhere;
+use super::here::Here;
 use super::interruption::Interruption;
 use super::job::Job;
 use super::journal::Journal;
@@ -20,13 +30,32 @@ use crate::cli::Reaching;
 use crate::progress::Steps;
 use crate::{preflight, rate};
 
+/// How long the news that a process of the network ended may take on a busy machine.
+const NEWS_DELAY: Duration = Duration::from_secs(1);
+
+/// The longest that an agent's usual policy lets an activity take.
+const DAY: Duration = Duration::from_hours(24);
+
 /// What the ends stand on.
 pub(super) struct Ground<'a> {
-    executable: PathBuf,
+    // Dropped in this order: first those who use what is in the directories behind them.
+    raised: Option<RaisedNetwork<'a>>,
+    here: Option<Here>,
+    elsewhere: Option<Elsewhere>,
     /// For the sockets of ends that meet here; swept by a later run where this process is killed.
     meetings: RuntimeDirectory,
-    raised: Option<(NetworkHouse, &'a Stations)>,
-    elsewhere: Option<Elsewhere>,
+    /// What any worker of this run may take.
+    limit: Cell<Span>,
+}
+
+/// A network that was raised for the ends, with an agent at each.
+struct RaisedNetwork<'a> {
+    near: Arc<WorkerHost>,
+    far: Arc<WorkerHost>,
+    /// Nothing where no emulator carries the frames.
+    wire: Option<RefCell<WireClient>>,
+    stations: &'a Stations,
+    house: NetworkHouse,
 }
 
 impl<'a> Ground<'a> {
@@ -34,26 +63,30 @@ impl<'a> Ground<'a> {
     pub(super) fn prepare(
         asked: &'a Asked,
         (reaching, resumed): (&Reaching, Option<RunId>),
-        interruption: &Interruption,
+        (signals, interruption): (&Signals, &Interruption),
         steps: &Steps,
     ) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
+        let stop = stop(interruption);
         let raised = match &asked.stations {
             Some(stations) => {
                 steps.say("raising the network".to_owned());
-                Some((raise(asked, stations, &executable, interruption)?, stations))
+                Some(raise(asked, stations, &executable, interruption)?)
             }
             None => None,
         };
         let elsewhere = match &asked.remote {
             Some(remote) => {
                 steps.say(format!("reaching {}", remote.name));
-                Some(Elsewhere::reach(remote, reaching, resumed, interruption)?)
+                Some(Elsewhere::reach(remote, reaching, resumed, Arc::clone(&stop))?)
             }
             None => None,
         };
         let meetings = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
-        Ok(Self { executable, meetings, raised, elsewhere })
+        let is_in_a_station = |plan: &PipePlan| !matches!(plan.place, Place::Here | Place::Machines(_));
+        let is_needed_here = !asked.jobs.iter().flat_map(Job::plans).all(is_in_a_station);
+        let here = is_needed_here.then(|| Here::start(&executable, meetings.path(), signals, stop)).transpose()?;
+        Ok(Self { raised, here, elsewhere, meetings, limit: Cell::new(Span::ZERO) })
     }
 
     /// The other machine, where `end` is there.
@@ -74,7 +107,19 @@ impl<'a> Ground<'a> {
 
     /// Makes ready for this run.
     pub(super) fn begin(&self, run: RunId, plans: &[PipePlan], journal: &Journal<'_>) -> anyhow::Result<()> {
-        self.elsewhere.as_ref().map_or(Ok(()), |elsewhere| elsewhere.begin(run, plans, journal))
+        let longest = plans.iter().map(longest).fold(Duration::ZERO, Duration::saturating_add);
+        let expected = plans.iter().map(expected).fold(Duration::ZERO, Duration::saturating_add);
+        self.limit.set(Span::from(longest.min(DAY)));
+        let stations = self.raised.iter().flat_map(|raised| [&raised.near, &raised.far]);
+        for host in stations.chain(self.here.iter().map(|here| &here.host)) {
+            host.begin(&run.to_string(), expected)?;
+        }
+        self.elsewhere.as_ref().map_or(Ok(()), |elsewhere| elsewhere.begin(run, expected, journal))
+    }
+
+    /// What a worker of this run may take; its agent ends it then.
+    pub(super) fn limit(&self) -> Span {
+        self.limit.get()
     }
 
     /// Notes what the other machine was like at the end of a run; the result is there already.
@@ -85,19 +130,18 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// The command that is a worker for this end.
-    pub(super) fn worker(&self, plan: &PipePlan, end: End) -> Command {
-        let mut command = Command::new(&self.executable);
-        command.arg("internal");
-        if let (Some((house, stations)), false) = (&self.raised, plan.place == Place::Here) {
-            let station = match end {
-                End::Near => &stations.near,
-                End::Far => &stations.far,
-            };
-            command.arg("enter").arg(house.directory()).arg(station).arg("--").arg(&self.executable).arg("internal");
+    /// The host that has this end.
+    pub(super) fn host(&self, plan: &PipePlan, end: End) -> anyhow::Result<Arc<WorkerHost>> {
+        let station = self.raised.as_ref().filter(|_| plan.place != Place::Here);
+        let host = match (self.elsewhere(plan, end), station) {
+            (Some(elsewhere), _) => Some(elsewhere.host()),
+            (None, Some(raised)) => Some(if end == End::Near { &raised.near } else { &raised.far }),
+            (None, None) => self.here.as_ref().map(|here| &here.host),
+        };
+        match host {
+            Some(host) => Ok(Arc::clone(host)),
+            None => bail!("there is no host for an end at {:?}", plan.place),
         }
-        command.arg("worker");
-        command
     }
 
     /// Where the far end of the pipe with this number waits.
@@ -112,14 +156,37 @@ impl<'a> Ground<'a> {
     pub(super) fn address_of_far(&self, plan: &PipePlan) -> IpAddr {
         match (&self.raised, self.elsewhere(plan, End::Far)) {
             (_, Some(elsewhere)) => elsewhere.address(),
-            (Some((_, stations)), _) if plan.place != Place::Here => stations.address_of_far(),
+            (Some(raised), _) if plan.place != Place::Here => raised.stations.address_of_far(),
             _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
         }
     }
 
     /// That the network has fallen, if it has.
     pub(super) fn fallen(&self) -> Option<Fallen> {
-        self.raised.as_ref().and_then(|(house, _)| house.fallen()).map(Fallen)
+        self.raised.as_ref().and_then(|raised| raised.house.fallen()).map(Fallen)
+    }
+
+    /// The same of something that has failed just now: the news may be a moment behind.
+    pub(super) fn fallen_soon(&self) -> Option<Fallen> {
+        let deadline = Instant::now() + NEWS_DELAY;
+        while self.raised.is_some() && self.fallen().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.fallen()
+    }
+
+    /// Has the emulator between the ends count anew, where there is one.
+    pub(super) fn reset_account(&self, plan: &PipePlan) -> anyhow::Result<()> {
+        self.wire(plan).map_or(Ok(()), |wire| Ok(wire.borrow_mut().reset()?))
+    }
+
+    /// What the emulator between the ends did since it counted anew; nothing without one.
+    pub(super) fn account(&self, plan: &PipePlan) -> anyhow::Result<Option<WireAccount>> {
+        self.wire(plan).map(|wire| Ok(wire.borrow_mut().account()?)).transpose()
+    }
+
+    fn wire(&self, plan: &PipePlan) -> Option<&RefCell<WireClient>> {
+        self.raised.as_ref().filter(|_| plan.place != Place::Here)?.wire.as_ref()
     }
 
     /// Where the near end goes; nothing where the far end had to say where it is and did not.
@@ -142,9 +209,9 @@ impl<'a> Ground<'a> {
     /// Takes everything down.
     pub(super) fn lower(mut self) -> anyhow::Result<()> {
         match self.raised.take() {
-            Some((house, _)) => {
-                let fallen = house.fallen();
-                house.lower()?;
+            Some(raised) => {
+                let fallen = raised.house.fallen();
+                raised.house.lower()?;
                 fallen.map_or(Ok(()), |event| Err(Fallen(event).into()))
             }
             None => Ok(()),
@@ -154,17 +221,27 @@ impl<'a> Ground<'a> {
 
 impl Stations {
     fn address_of_far(&self) -> IpAddr {
-        let far = self.drawing.stations.iter().find(|station| station.name == self.far);
-        far.map_or(Ipv4Addr::LOCALHOST, |station| station.address).into()
+        self.station(&self.far).map_or(Ipv4Addr::LOCALHOST, |(_, station)| station.address).into()
+    }
+
+    fn station(&self, name: &str) -> Option<(StationId, &btu_network::Station)> {
+        let found = self.drawing.stations.iter().enumerate().find(|(_, station)| station.name == name);
+        found.map(|(index, station)| (StationId(index as u32), station))
     }
 }
 
-fn raise(
+fn stop(interruption: &Interruption) -> Stop {
+    let interruption = interruption.clone();
+    Arc::new(move || interruption.error())
+}
+
+fn raise<'a>(
     asked: &Asked,
-    stations: &Stations,
+    stations: &'a Stations,
     executable: &Path,
     interruption: &Interruption,
-) -> anyhow::Result<NetworkHouse> {
+) -> anyhow::Result<RaisedNetwork<'a>> {
+    let ends = [&stations.near, &stations.far];
     let request = NetworkRequest {
         name: format!("pipe-{}", std::process::id()),
         drawing: stations.drawing.clone(),
@@ -174,10 +251,30 @@ fn raise(
         capture: None,
         source: asked.network.clone(),
         since: rate::wall_clock(),
-        agents: Vec::new(),
+        agents: ends.iter().filter_map(|name| Some(stations.station(name)?.0)).collect(),
         inputs: Vec::new(),
     };
     let rising = Rising::begin(request)?;
     interruption.ties(rising.lifeline());
-    Ok(rising.finish()?)
+    let house = rising.finish()?;
+    let [near, far] = house.stations() else { bail!("the network has no stations {} and {}", ends[0], ends[1]) };
+    let host = |place: &btu_testbed::house::StationPlace| {
+        WorkerHost::local(place.station.clone(), &place.agent_socket, stop(interruption)).map(Arc::new)
+    };
+    let (near, far) = (host(near)?, host(far)?);
+    let is_emulated = !stations.drawing.bare;
+    let wire = is_emulated.then(|| WireClient::connect(&house.wire_socket())).transpose()?;
+    Ok(RaisedNetwork { near, far, wire: wire.map(RefCell::new), stations, house })
+}
+
+/// How long a signature takes where messages are fast.
+fn expected(plan: &PipePlan) -> Duration {
+    let trials = plan.precision.trials.saturating_mul(plan.sizes.list().len() as u32);
+    Duration::from(plan.precision.target).saturating_mul(trials)
+}
+
+/// How long it may take: twenty times that, and the largest few dozen messages as slow as the limit lets them be.
+fn longest(plan: &PipePlan) -> Duration {
+    let slow = Duration::from(plan.precision.limit).saturating_mul(plan.precision.trials.saturating_mul(40));
+    Duration::from_mins(5) + expected(plan).saturating_mul(20).saturating_add(slow)
 }

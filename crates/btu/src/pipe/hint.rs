@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use btu_suite::activity::{Activity, HintEnd, Order, PipeMeeting, Token, Word};
+use btu_suite::activity::{Activity, HintEnd, PipeMeeting, Token, Word};
 use btu_suite::hint::{HintPlan, HintPoint, HintRecord, HintRun, facts};
 use btu_suite::pipe::End;
-use btu_units::Span;
 
-use super::ends::{Ends, GO, Said, Who};
+use super::ends::{Ends, Said, Who};
 use super::journal::Journal;
 use super::load::Loads;
 use super::series::{Place, Series, patience};
@@ -62,16 +61,16 @@ fn integrate(
         })
     });
     match followed {
-        Ok(()) => ends.finish(),
-        Err(error) => Err(place.explain(&mut ends, error)),
+        Ok(gone) => ends.finish(&gone),
+        Err(error) => Err(place.explain(&ends, error)),
     }
 }
 
 /// Starts two processes; how many that is.
 fn pair(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> anyhow::Result<usize> {
     place.pair(ends, 0, &run.pipe, |end, meeting, token| order(run, plan, end, meeting, token))?;
-    ends.tell(Who::End(0, End::Far), GO);
-    ends.tell(Who::End(0, End::Near), GO);
+    ends.go(Who::End(0, End::Far));
+    ends.go(Who::End(0, End::Near));
     Ok(2)
 }
 
@@ -80,8 +79,8 @@ fn alone(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> 
     let nowhere = PipeMeeting::ConnectAt(PathBuf::new());
     let activity = order(run, plan, End::Near, nowhere, Token::default());
     let near = Who::End(0, End::Near);
-    place.start(ends, near, &run.pipe, &Order { seed: run.pipe.seed, deadline: Span::ZERO, activity })?;
-    ends.tell(near, GO);
+    place.prepare(ends, near, &run.pipe, &place.order(&run.pipe, activity))?;
+    ends.go(near);
     Ok(1)
 }
 
@@ -89,7 +88,7 @@ fn order(run: &HintRun, plan: &HintPlan, end: End, meeting: PipeMeeting, token: 
     Activity::Hint(Box::new(HintEnd { end, meeting, token, hint: plan.clone(), pipe: run.pipe.clone() }))
 }
 
-/// Stores step after step until all workers are done.
+/// Stores step after step until all workers are done; those that are gone by then.
 fn follow(
     place: &Place<'_>,
     run: &HintRun,
@@ -97,8 +96,8 @@ fn follow(
     ends: &mut Ends,
     workers: usize,
     save: &mut dyn FnMut(HintPoint) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut done = Vec::new();
+) -> anyhow::Result<Vec<Who>> {
+    let (mut done, mut gone) = (Vec::new(), Vec::new());
     while done.len() < workers {
         match ends.next(patience(&run.pipe), || place.trouble())? {
             (_, Said::Word(Word::Step(point))) => {
@@ -110,10 +109,10 @@ fn follow(
                 place.screen.steps.say(text);
             }
             (who, Said::Word(Word::Done(_))) => done.push(who),
-            // Who is done closes its output.
-            (who, Said::End) if done.contains(&who) => {}
+            // A worker that is done exits.
+            (who, Said::End) if done.contains(&who) => gone.push(who),
             (who, said) => bail!(Trouble::of(who, said)),
         }
     }
-    Ok(())
+    Ok(gone)
 }

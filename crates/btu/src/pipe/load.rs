@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use btu_load::{DiskSource, FETCH_ROOM};
+use btu_load::FETCH_ROOM;
 use btu_store::Level;
 use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Word, Work};
 use btu_suite::cell::Load;
@@ -17,11 +17,10 @@ use btu_suite::pipe::{End, PipePlan};
 use btu_suite::record::{Host, Outcome};
 use btu_units::{Bytes, Span};
 
-use super::ends::{Ends, GO, Said, Who};
+use super::ends::{Ends, Said, Who};
 use super::journal::Journal;
 use super::series::Place;
 use super::trouble::Trouble;
-use crate::exit::Refusal;
 use crate::preflight;
 
 /// Longer than any size is measured.
@@ -30,8 +29,8 @@ const LONG: Span = Span::from_seconds(24 * 3600);
 /// What a load needs to be in full swing: a transfer has its window open by then.
 const SWING: Duration = Duration::from_millis(50);
 
-/// How long a load may take to stop: a disk that is busy finishes its block first.
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// How long a load may take to stop: its agent kills it after 10 s, and says so.
+const STOP_LIMIT: Duration = Duration::from_secs(12);
 
 /// The file that the disk load copies.
 const FILE: Bytes = Bytes::new(64 << 20);
@@ -41,12 +40,20 @@ pub(super) struct Loads<'a> {
     place: &'a Place<'a>,
     scratch: PathBuf,
     seed: u64,
-    source: Option<DiskSource>,
+    /// The disk activity's source file, by the path under which its workers open it.
+    source: Option<PathBuf>,
     running: Option<(Load, Ends)>,
-    /// The transfer's server on another machine, where it goes on between two stretches, and its password.
-    server: Option<(SocketAddr, String)>,
+    /// The transfer's server, which goes on between two stretches and at the end of the run ends.
+    server: Option<Server>,
     /// What each has done: work and time.
     done: BTreeMap<Load, (u64, Span, String)>,
+}
+
+/// Who serves the transfer.
+struct Server {
+    worker: Ends,
+    address: SocketAddr,
+    password: String,
 }
 
 impl<'a> Loads<'a> {
@@ -64,16 +71,11 @@ impl<'a> Loads<'a> {
     }
 
     /// Makes ready for what these plans need.
-    pub(super) fn prepare(&mut self, plans: &[PipePlan]) -> anyhow::Result<()> {
+    pub(super) fn prepare(&self, plans: &[PipePlan]) -> anyhow::Result<()> {
         let needs = |load| plans.iter().any(|plan| plan.load == load);
         let disk = if needs(Load::Disk) { FILE * 2 } else { Bytes::ZERO };
         let needed = disk + if needs(Load::Transfer) { FETCH_ROOM } else { Bytes::ZERO };
-        preflight::scratch_room(&self.scratch, needed)?;
-        if needs(Load::Disk) {
-            let source = DiskSource::make(&self.scratch, FILE, self.seed);
-            self.source = Some(source.map_err(|error| Refusal::Machine(error.to_string()))?);
-        }
-        Ok(())
+        Ok(preflight::scratch_room(&self.scratch, needed)?)
     }
 
     /// Sees to it that this load, and no other, is at work where `plan` is measured.
@@ -97,46 +99,55 @@ impl<'a> Loads<'a> {
             Load::Cpu => Activity::Cpu(Cpu { rounds: Rounds::For(LONG) }),
             Load::Disk => Activity::Disk(Disk {
                 directory: self.scratch.clone(),
-                source: self.source.as_ref().map(DiskSource::path),
+                source: Some(self.source(plan)?),
                 file: FILE,
                 work: Work::For(LONG),
             }),
             Load::Transfer => {
-                let (server, password) = match self.server.clone() {
-                    Some(kept) => kept,
-                    None => self.serve(plan, ends)?,
-                };
+                let Server { address, password, .. } = self.server(plan)?;
+                let (server, password) = (*address, password.clone());
                 let (user, directory) = ("btu".to_owned(), self.scratch.clone());
                 Activity::FtpFetch(FtpFetch { server, user, password, file: None, directory, work: Work::For(LONG) })
             }
         };
-        self.place.start(ends, Who::Load, plan, &self.order(activity))?;
-        ends.tell(Who::Load, GO);
+        self.place.prepare(ends, Who::Load, plan, &self.order(activity))?;
+        ends.go(Who::Load);
         Ok(())
     }
 
-    /// Starts the transfer's server: where it listens, and its password.
-    fn serve(&mut self, plan: &PipePlan, ends: &mut Ends) -> anyhow::Result<(SocketAddr, String)> {
-        let password = format!("{:032x}", u128::from_ne_bytes(preflight::random_bytes()?));
-        let address = self.place.ground.address_of_far(plan);
-        let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
-        let server = self.place.start(ends, Who::Server, plan, &self.order(serve))?;
-        let server = server.context("the load's server did not say where it listens")?;
-        ends.tell(Who::Server, GO);
-        if self.place.ground.elsewhere(plan, End::Far).is_some() {
-            self.server = Some((server, password.clone()));
+    /// The disk activity's source file, made when it is needed first.
+    fn source(&mut self, plan: &PipePlan) -> anyhow::Result<PathBuf> {
+        if self.source.is_none() {
+            let host = self.place.ground.host(plan, End::Near)?;
+            self.source = Some(host.furnish(&self.scratch, FILE, self.seed)?);
         }
-        Ok((server, password))
+        self.source.clone().context("the disk load has no source file")
+    }
+
+    /// The transfer's server, started when it is needed first.
+    fn server(&mut self, plan: &PipePlan) -> anyhow::Result<&Server> {
+        if self.server.is_none() {
+            let password = format!("{:032x}", u128::from_ne_bytes(preflight::random_bytes()?));
+            let address = self.place.ground.address_of_far(plan);
+            let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
+            let mut worker = Ends::new();
+            let address = self.place.prepare(&mut worker, Who::Server, plan, &self.order(serve))?;
+            let address = address.context("the load's server did not say where it listens")?;
+            worker.go(Who::Server);
+            self.server = Some(Server { worker, address, password });
+        }
+        self.server.as_ref().context("the load has no server")
     }
 
     fn order(&self, activity: Activity) -> Order {
         Order { seed: self.seed, deadline: LONG, activity }
     }
 
-    /// An error if the load has ended of itself: then what was measured was not under it.
+    /// An error if the load, or who serves it, has ended of itself: then what was measured was not under it.
     pub(super) fn still_at_work(&mut self) -> anyhow::Result<()> {
-        let Some((_, ends)) = &self.running else { return Ok(()) };
-        match ends.already_said() {
+        let load = self.running.as_ref().map(|(_, ends)| ends);
+        let server = self.server.as_ref().map(|server| &server.worker);
+        match load.into_iter().chain(server).find_map(Ends::already_said) {
             None => Ok(()),
             Some((who, said)) => bail!(Trouble::of(who, said)),
         }
@@ -145,14 +156,13 @@ impl<'a> Loads<'a> {
     /// Ends the load that is at work, and keeps what it did.
     pub(super) fn rest(&mut self) -> anyhow::Result<()> {
         let Some((load, mut ends)) = self.running.take() else { return Ok(()) };
-        ends.tell(Who::Load, "stop");
+        ends.stop(Who::Load);
         match ends.next(STOP_LIMIT, || self.place.trouble())? {
             (Who::Load, Said::Word(Word::Done(report))) => {
                 if let Outcome::Host(Host { work, method }) = &report.outcome {
                     let done = self.done.entry(load).or_insert((0, Span::ZERO, method.clone()));
                     (done.0, done.1) = (done.0 + work, done.1 + report.duration());
                 }
-                // The server is killed with the others when they are dropped.
                 Ok(())
             }
             (who, said) => bail!(Trouble::of(who, said)),

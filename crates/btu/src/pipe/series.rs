@@ -10,28 +10,20 @@ use btu_suite::activity::{Activity, Order, PipeEnd, PipeMeeting, Token, Word};
 use btu_suite::cell::Load;
 use btu_suite::pipe::{End, PipePlan, PipeVerdict, Point, Schedule, Sizes, Turns, judge};
 use btu_suite::record::Outcome;
-use btu_testbed::house::Signals;
-use btu_units::Span;
 
-use super::ends::{Ends, GO, Said, Who};
+use super::ends::{Ends, Said, Who};
 use super::ground::Ground;
 use super::interruption::Interruption;
 use super::journal::Journal;
 use super::live::Screen;
 use super::load::Loads;
 use super::trouble::Trouble;
+use super::watch::Watch;
 use crate::preflight;
-
-/// How long setting up may take: large buffers are filled before they are used.
-const PREPARE_LIMIT: Duration = Duration::from_secs(30);
-
-/// How long two ends may take to find each other.
-const MEETING_LIMIT: Span = Span::from_seconds(30);
 
 /// What measuring needs.
 pub(super) struct Place<'a> {
     pub(super) ground: &'a Ground<'a>,
-    pub(super) signals: &'a Signals,
     pub(super) interruption: &'a Interruption,
     pub(super) screen: &'a Screen,
 }
@@ -51,18 +43,23 @@ impl Place<'_> {
         activity: impl Fn(End, PipeMeeting, Token) -> Activity,
     ) -> anyhow::Result<()> {
         let token: Token = preflight::random_bytes()?;
-        let order =
-            |end, meeting| Order { seed: plan.seed, deadline: MEETING_LIMIT, activity: activity(end, meeting, token) };
         // The far end first, so that the near one knows where to go.
         let waits = self.ground.listening(plan, number);
-        let endpoint = self.start(ends, Who::End(number, End::Far), plan, &order(End::Far, waits))?;
+        let far = self.order(plan, activity(End::Far, waits, token));
+        let endpoint = self.prepare(ends, Who::End(number, End::Far), plan, &far)?;
         let comes = self.ground.connecting(plan, number, endpoint);
         let comes = comes.context("the far end did not say where it listens")?;
-        self.start(ends, Who::End(number, End::Near), plan, &order(End::Near, comes)).map(drop)
+        let near = self.order(plan, activity(End::Near, comes, token));
+        self.prepare(ends, Who::End(number, End::Near), plan, &near).map(drop)
     }
 
-    /// Starts a worker where the plan's ends are and waits until it is ready; where it listens, if it does.
-    pub(super) fn start(
+    /// An order for a part of this plan, which may last as long as its whole run.
+    pub(super) fn order(&self, plan: &PipePlan, activity: Activity) -> Order {
+        Order { seed: plan.seed, deadline: self.ground.limit(), activity }
+    }
+
+    /// Has a worker made where the plan's ends are; where it listens, if it does.
+    pub(super) fn prepare(
         &self,
         ends: &mut Ends,
         who: Who,
@@ -70,13 +67,10 @@ impl Place<'_> {
         order: &Order,
     ) -> anyhow::Result<Option<SocketAddr>> {
         let end = if who.is_far() { End::Far } else { End::Near };
-        if let Some(elsewhere) = self.ground.elsewhere(plan, end) {
-            return Ok(ends.adopt(who, elsewhere.prepare(order)?));
-        }
-        ends.start(who, self.ground.worker(plan, end), order, self.signals)?;
-        match ends.next(PREPARE_LIMIT, || self.trouble())? {
-            (said_by, Said::Word(Word::Ready { endpoint })) if said_by == who => Ok(endpoint),
-            (who, said) => bail!(Trouble::of(who, said)),
+        let prepared = ends.prepare(who, self.ground.host(plan, end)?, order);
+        match self.ground.elsewhere(plan, end) {
+            Some(elsewhere) => prepared.with_context(|| elsewhere.place()),
+            None => Ok(prepared?),
         }
     }
 }
@@ -87,8 +81,9 @@ pub(super) struct Series<'a> {
     plans: &'a [PipePlan],
     /// What is known of each.
     points: Vec<Vec<Point>>,
-    /// Ends that are done.
+    /// Ends that are done, and those that are gone.
     done: Vec<Who>,
+    gone: Vec<Who>,
     /// What the near ends say of how bytes were moved.
     notes: Vec<String>,
     begun: Instant,
@@ -100,7 +95,16 @@ impl<'a> Series<'a> {
     /// Signatures of these plans, of which something may be known already.
     pub(super) fn new(place: &'a Place<'a>, plans: &'a [PipePlan], known: Vec<Vec<Point>>) -> Self {
         let before = known.iter().map(Vec::len).sum();
-        Self { place, plans, points: known, done: Vec::new(), notes: Vec::new(), begun: Instant::now(), before }
+        Self {
+            place,
+            plans,
+            points: known,
+            done: Vec::new(),
+            gone: Vec::new(),
+            notes: Vec::new(),
+            begun: Instant::now(),
+            before,
+        }
     }
 
     /// Measures all that is missing; `save` keeps each point before the next is measured.
@@ -113,7 +117,7 @@ impl<'a> Series<'a> {
         let mut ends = Ends::new();
         let followed = self.prepare(&mut ends).and_then(|turns| self.follow(&mut ends, turns, loads, save));
         if let Err(error) = followed {
-            return Err(self.place.explain(&mut ends, error));
+            return Err(self.place.explain(&ends, error));
         }
         loads.rest()?;
         for (plan, points) in self.plans.iter().zip(&self.points) {
@@ -124,7 +128,7 @@ impl<'a> Series<'a> {
             }
         }
         self.notes.iter().try_for_each(|text| journal.note(Level::Info, text))?;
-        ends.finish()
+        ends.finish(&self.gone)
     }
 
     /// Starts a pair for each signature of which something is missing.
@@ -156,14 +160,16 @@ impl<'a> Series<'a> {
         let mut is_begun = vec![false; self.plans.len()];
         while let Some(number) = turns.next() {
             loads.turn_to(self.plans[number].load, &self.plans[number])?;
+            let watch = Watch::begin(self.place, ends, number, &self.plans[number])?;
             // The time that two ends may take to find each other begins now, not while others have their turns.
             if !std::mem::replace(&mut is_begun[number], true) {
-                ends.tell(Who::End(number, End::Far), GO);
+                ends.go(Who::End(number, End::Far));
             }
-            ends.tell(Who::End(number, End::Near), GO);
+            ends.go(Who::End(number, End::Near));
             match self.turn(ends, number)? {
                 Some(point) => {
                     loads.still_at_work()?;
+                    let point = Point { conditions: Some(watch.end(self.place, ends)?), ..point };
                     save(number, &point)?;
                     turns.measured(number);
                     self.points[number].push(point);
@@ -190,8 +196,8 @@ impl<'a> Series<'a> {
                         return Ok(None);
                     }
                 }
-                // Who is done closes its output.
-                (who, Said::End) if self.done.contains(&who) => {}
+                // A worker that is done exits.
+                (who, Said::End) if self.done.contains(&who) => self.gone.push(who),
                 (who, said) => bail!(Trouble::of(who, said)),
             }
         }

@@ -1,21 +1,17 @@
 //! What can end a run early, and which of it was first: what one end says went wrong may only be that the other is gone.
 
-use std::process::ExitStatus;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use btu_control::coordinator::CoordinatorError;
 use btu_store::State;
-use btu_suite::activity::Word;
+use btu_suite::activity::{KILLED, Word};
 use btu_testbed::house::HouseEvent;
 
-use super::ends::{Ends, Said, Who, was_killed};
+use super::ends::{Ends, Said, Who};
 use super::series::Place;
 
 /// How long one worker may take to show that it was killed when another has failed.
 const EPITAPH_LIMIT: Duration = Duration::from_millis(300);
-
-/// How long the fall of a network may take to be known when its workers are gone.
-const FALL_LIMIT: Duration = Duration::from_millis(100);
 
 /// A worker that failed by itself, or said what makes no sense.
 #[derive(Debug, thiserror::Error)]
@@ -23,29 +19,33 @@ const FALL_LIMIT: Duration = Duration::from_millis(100);
 pub(super) struct Trouble {
     who: Who,
     what: String,
+    was_killed: bool,
 }
 
 impl Trouble {
-    /// The error that a worker's words are; what was lost on another machine says itself what it was.
+    /// The error that a worker's words are; what was lost says itself what it was.
     pub(super) fn of(who: Who, said: Said) -> anyhow::Error {
-        let what = match said {
-            Said::Lost(error) => return error.into(),
-            Said::Word(Word::Failed { message }) => format!(": {message}"),
-            Said::Word(word) => format!(" said a word that was not due: {word:?}"),
-            Said::Nonsense(why) => format!(" said something unknown: {why}"),
-            Said::End => " ended".to_owned(),
+        Self::read(who, said).map_or_else(anyhow::Error::from, anyhow::Error::from)
+    }
+
+    fn read(who: Who, said: Said) -> Result<Self, CoordinatorError> {
+        let (what, was_killed) = match said {
+            Said::Lost(error) => return Err(error),
+            Said::Word(Word::Failed { message }) => match message.strip_prefix(KILLED) {
+                Some(how) => (format!(" was killed by{how}"), true),
+                None => (format!(": {message}"), false),
+            },
+            Said::Word(word) => (format!(" said a word that was not due: {word:?}"), false),
+            Said::End => (" ended".to_owned(), false),
         };
-        Self { who, what }.into()
+        Ok(Self { who, what, was_killed })
     }
 }
 
 /// A worker was killed, and the others with it.
 #[derive(Debug, thiserror::Error)]
-#[error("{who} was killed ({how}), so the other was ended, too")]
-pub(super) struct Killed {
-    who: Who,
-    how: ExitStatus,
-}
+#[error("{0}, so the other was ended, too")]
+pub(super) struct Killed(Trouble);
 
 /// The network under the ends fell.
 #[derive(Debug, thiserror::Error)]
@@ -59,45 +59,52 @@ pub(super) struct EndedThere(Trouble);
 
 impl Place<'_> {
     /// The reason behind `error`.
-    pub(super) fn explain(&self, ends: &mut Ends, error: anyhow::Error) -> anyhow::Error {
+    pub(super) fn explain(&self, ends: &Ends, error: anyhow::Error) -> anyhow::Error {
+        if let Some(stopped) = self.interruption.error() {
+            return stopped.into();
+        }
         match error.downcast::<Trouble>() {
-            Ok(trouble) if self.ground.is_elsewhere() => told_there(ends, trouble),
-            Ok(trouble) => self.told_here(ends, trouble),
+            Ok(trouble) => self.reason(ends, trouble),
+            Err(error) if is_lost(&error) => self.ground.fallen_soon().map_or(error, Into::into),
             Err(error) => error,
         }
     }
 
-    fn told_here(&self, ends: &mut Ends, trouble: Trouble) -> anyhow::Error {
-        match ends.epitaph(EPITAPH_LIMIT) {
-            Some((who, how)) if was_killed(how) => {
-                std::thread::sleep(FALL_LIMIT);
-                self.ground.fallen().map_or_else(|| Killed { who, how }.into(), Into::into)
+    /// Of all that is said to have gone wrong, what was first: a worker here that was killed, what ended there, or else this.
+    fn reason(&self, ends: &Ends, first: Trouble) -> anyhow::Error {
+        let there = self.ground.is_elsewhere();
+        let is_cause = |trouble: &Trouble| trouble.was_killed && !(there && trouble.who.is_far());
+        let until = Instant::now() + EPITAPH_LIMIT;
+        let mut all = vec![first];
+        while !all.iter().any(is_cause)
+            && let Some((who, said)) = ends.said_until(until)
+        {
+            match Trouble::read(who, said) {
+                Ok(trouble) => all.push(trouble),
+                Err(lost) => return self.ground.fallen_soon().map_or_else(|| lost.into(), Into::into),
             }
-            _ => trouble.into(),
+        }
+        if let Some(index) = all.iter().position(is_cause) {
+            return self.ground.fallen().map_or_else(|| Killed(all.swap_remove(index)).into(), Into::into);
+        }
+        match all.iter().position(|trouble| there && trouble.who.is_far() && !trouble.what.ends_with(" ended")) {
+            Some(index) => EndedThere(all.swap_remove(index)).into(),
+            None => self.ground.fallen().map_or_else(|| all.swap_remove(0).into(), Into::into),
         }
     }
 }
 
-/// Of a worker that was killed here, that; else what the other machine says, which is why this end failed.
-fn told_there(ends: &mut Ends, trouble: Trouble) -> anyhow::Error {
-    if let Some((who, how)) = ends.epitaph(Duration::ZERO).filter(|(_, how)| was_killed(*how)) {
-        return Killed { who, how }.into();
+fn is_lost(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<CoordinatorError>() {
+        Some(error) => error.is_lost(),
+        None => error.is::<btu_testbed::wire::WireError>(),
     }
-    if trouble.who.is_far() {
-        return EndedThere(trouble).into();
-    }
-    let Some((who, said)) = ends.trouble_elsewhere(EPITAPH_LIMIT) else { return trouble.into() };
-    // What was lost is an error of its own.
-    Trouble::of(who, said).downcast().map_or_else(|lost| lost, |told| EndedThere(told).into())
 }
 
 /// Whether somebody stopped it, or the other machine was lost or ended its part.
 fn was_cut_off(error: &anyhow::Error) -> bool {
-    if error.is::<EndedThere>() {
-        return true;
-    }
-    let ours = error.downcast_ref::<CoordinatorError>();
-    ours.is_some_and(|error| error.is_lost() || matches!(error, CoordinatorError::Interrupted(_)))
+    let is_stopped = matches!(error.downcast_ref(), Some(CoordinatorError::Interrupted(_)));
+    is_stopped || error.is::<EndedThere>() || is_lost(error)
 }
 
 /// How a run that ended like this is marked.

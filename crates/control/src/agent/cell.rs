@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use btu_suite::record::{CpuTime, MachineCpu};
+use btu_units::Span;
 use tokio::sync::watch;
 
-use super::worker::{Heard, Rein, Worker};
+use super::worker::{Heard, LOAD_STOP_LIMIT, Rein, Worker};
 use crate::clock;
 use crate::environment::{delta, machine_cpu};
-use crate::protocol::{Account, CollectReply};
+use crate::protocol::{Account, CollectReply, Direction};
 
 /// The workers of one cell; dropping it kills them.
 pub(super) struct Cell {
@@ -33,12 +34,32 @@ impl Cell {
 
     /// Starts all that are not started yet; `whole` says that the machine's CPU time is to be accounted for, too.
     pub(super) async fn start(&mut self, whole: bool) {
-        if !std::mem::replace(&mut self.started, true) {
-            self.machine = whole.then(machine).flatten();
-        }
+        self.begin(whole);
         for worker in self.workers.values_mut() {
             worker.start().await;
         }
+    }
+
+    fn begin(&mut self, whole: bool) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.machine = whole.then(machine).flatten();
+        }
+    }
+
+    /// Directs one worker: its CPU time before that in ns, if it has not ended. Nothing where there is no such worker.
+    pub(super) async fn direct(&mut self, step: u32, direction: Direction, whole: bool) -> Option<Option<u64>> {
+        if direction == Direction::Go {
+            self.begin(whole);
+        }
+        let worker = self.workers.get_mut(&step)?;
+        let cpu = worker.cpu();
+        match direction {
+            Direction::Look => {}
+            Direction::Go => worker.go().await,
+            Direction::Stop => worker.ask_to_stop(LOAD_STOP_LIMIT).await,
+            Direction::Kill => worker.rein().kill(),
+        }
+        Some(cpu.map(Span::nanoseconds))
     }
 
     pub(super) fn is_started(&self) -> bool {

@@ -18,12 +18,13 @@ use super::desk::{Desk, Kept};
 use super::host::{Furnishing, Host, internal};
 use super::sessions::{Answer, Asked};
 use super::worker::{Heard, Worker};
+use crate::protocol::Direction;
 use crate::protocol::agent_server::Agent;
 use crate::protocol::{
-    AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FollowRequest,
-    FurnishReply, FurnishRequest, HelloReply, HelloRequest, ImpairReply, ImpairRequest, PROTOCOL, PrepareReply,
-    PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartReply,
-    StartRequest, Told, mismatch,
+    AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectReply,
+    DirectRequest, FollowRequest, FurnishReply, FurnishRequest, HelloReply, HelloRequest, ImpairReply, ImpairRequest,
+    PROTOCOL, PrepareReply, PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
+    ReserveRequest, StartReply, StartRequest, Told, mismatch,
 };
 
 /// The service as it is offered over one way in.
@@ -131,6 +132,21 @@ impl Agent for Service {
         self.host.still(&caller, session)?;
         self.host.with_desk(session, |desk| desk.cell = Some(cell))?;
         Ok(Response::new(StartReply {}))
+    }
+
+    async fn direct(&self, request: Request<DirectRequest>) -> Result<Response<DirectReply>, Status> {
+        let caller = self.caller(&request)?;
+        let DirectRequest { cell: number, step, direction, session } = request.into_inner();
+        let session = self.host.working(&caller, &session)?;
+        let direction = Direction::try_from(direction)
+            .map_err(|_| Status::invalid_argument(format!("{direction} is no direction for a worker")))?;
+        let mut cell = self.host.with_desk(session, |desk| desk.take(number))?.ok_or_else(|| unprepared(number))?;
+        let directed = cell.direct(step, direction, session.is_some()).await;
+        self.host.still(&caller, session)?;
+        self.host.with_desk(session, |desk| desk.cell = Some(cell))?;
+        let cpu_ns =
+            directed.ok_or_else(|| Status::failed_precondition(format!("cell {number} has no step {step}")))?;
+        Ok(Response::new(DirectReply { cpu_ns }))
     }
 
     type FollowStream = Words;

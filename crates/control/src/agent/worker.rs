@@ -14,12 +14,14 @@ use btu_suite::activity::Word;
 use btu_suite::bounds::BoundedOrder;
 use btu_suite::record::Failure;
 use btu_units::Span;
+use nix::unistd::Pid;
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tonic::Status;
 
 use super::host::{WorkClaim, internal};
+use crate::clock;
 use attendant::{Attendant, Due, account};
 use process::{Process, tell};
 
@@ -29,12 +31,16 @@ const PREPARE_LIMIT: Span = Span::from_seconds(30);
 /// How long a serving worker may take to end after it was told to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
 
+/// How long a load may take to end after it was told to stop: a disk that is busy finishes its block first.
+pub(super) const LOAD_STOP_LIMIT: Duration = Duration::from_secs(10);
+
 /// A worker that has set up its activity; it is killed when this is dropped.
 pub(super) struct Worker {
     orders: ChildStdin,
     rein: Rein,
     heard: watch::Receiver<Heard>,
     is_started: bool,
+    process: Option<Pid>,
     /// Where the activity listens, if it does.
     pub(super) endpoint: Option<SocketAddr>,
 }
@@ -55,8 +61,8 @@ pub(super) struct Rein(mpsc::Sender<Wish>);
 
 #[derive(Debug, Clone, Copy)]
 enum Wish {
-    /// It was told to stop.
-    Stopped,
+    /// It was told to stop, and may take so long.
+    Stopped(Duration),
     /// What it has finished counts; else it is killed.
     Settle,
     Kill,
@@ -105,20 +111,39 @@ impl Worker {
 
     fn new(process: Process, due: Due, claim: WorkClaim, endpoint: Option<SocketAddr>) -> Self {
         let Process { child, orders, words } = process;
+        let process = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         let (rein, wishes) = mpsc::channel(4);
         let (told, heard) = watch::channel(Heard::default());
         tokio::spawn(Attendant { child, words, wishes, told, claim }.attend(due));
-        Self { orders, rein: Rein(rein), heard, is_started: false, endpoint }
+        Self { orders, rein: Rein(rein), heard, is_started: false, process, endpoint }
     }
 
     /// Says `go`, once. A worker that is already gone is found out when its account is fetched.
     pub(super) async fn start(&mut self) {
-        if std::mem::replace(&mut self.is_started, true) {
-            return;
+        if !self.is_started {
+            self.go().await;
         }
+    }
+
+    /// Says `go`: to one that measures in turns, again for each turn.
+    pub(super) async fn go(&mut self) {
+        self.is_started = true;
         if let Err(error) = tell(&mut self.orders, "go").await {
             eprintln!("agent: starting a worker: {error}");
         }
+    }
+
+    /// Its CPU time since it was made; nothing once it has ended.
+    pub(super) fn cpu(&self) -> Option<Span> {
+        let has_ended = self.heard.borrow().account.is_some();
+        self.process.filter(|_| !has_ended).and_then(|process| clock::cpu_of(process).ok())
+    }
+
+    /// Asks it to end in order; it is killed where it does not.
+    pub(super) async fn ask_to_stop(&mut self, limit: Duration) {
+        // One that cannot be told is gone, and its attendant sees that.
+        tell(&mut self.orders, "stop").await.ok();
+        self.rein.wish(Wish::Stopped(limit));
     }
 
     /// The account of a worker that ends by itself, as JSON; it is killed at its deadline.
@@ -136,9 +161,7 @@ impl Worker {
 
     /// The account of a serving worker, which is told to stop.
     pub(super) async fn stop(&mut self) -> String {
-        // One that cannot be told is gone, and its attendant sees that.
-        tell(&mut self.orders, "stop").await.ok();
-        self.rein.wish(Wish::Stopped);
+        self.ask_to_stop(STOP_LIMIT).await;
         self.finish().await
     }
 

@@ -20,9 +20,9 @@ use tonic::{Code, Response, Status};
 use super::error::{CoordinatorError, with_reasons};
 use crate::protocol::agent_client::AgentClient;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, FurnishRequest, HelloReply,
-    HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL, PrepareRequest, ReleaseRequest, RenewReply,
-    RenewRequest, ReserveReply, ReserveRequest, StartRequest, mismatch,
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectRequest, Direction,
+    FurnishRequest, HelloReply, HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL, PrepareRequest,
+    ReleaseRequest, RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartRequest, mismatch,
 };
 
 /// Connecting to a local agent that lives takes well under this.
@@ -181,6 +181,19 @@ impl AgentLink {
         let mut client = self.client.clone();
         self.call("starting a cell", ANSWER_LIMIT, client.start(request)).await?;
         Ok(())
+    }
+
+    /// Directs one worker of the cell; its CPU time before that, if it has not ended.
+    pub(super) async fn direct(
+        &mut self,
+        cell: u64,
+        step: u32,
+        direction: Direction,
+    ) -> Result<Option<Span>, CoordinatorError> {
+        let request = DirectRequest { cell, step, direction: direction.into(), session: self.session.clone() };
+        let mut client = self.client.clone();
+        let reply = self.call("directing a worker", ANSWER_LIMIT, client.direct(request)).await?;
+        Ok(reply.cpu_ns.map(Span::from_nanoseconds))
     }
 
     /// Waits for the cell's workers, which have so long, and accounts for them as `host`'s.

@@ -34,7 +34,7 @@ fn timed(size: Bytes, one_way: f64) -> Point {
     };
     let sent = 14 * repetitions;
     let books = Books { sent, received: sent, checked: sent, ..Books::default() };
-    Point { size, trials: (0..7).map(trial).collect(), books, each: None }
+    Point { size, trials: (0..7).map(trial).collect(), books, each: None, conditions: None }
 }
 
 fn head() -> RunHead {
@@ -106,7 +106,7 @@ fn np_out_as_netpipe_writes_it() {
         Trial { repetitions: 1, elapsed, clock: End::Near, lost: 0, repeated: 0 }
     };
     let trials = [1.3, 1.2273, 1.25].map(trial).to_vec();
-    let point = Point { size: Bytes::new(1 << 20), trials, books: Books::default(), each: None };
+    let point = Point { size: Bytes::new(1 << 20), trials, books: Books::default(), each: None, conditions: None };
     assert_eq!(np_out(&judge(&plan, &[point])), " 1048576    6.518374      1.227300000\n");
 }
 

@@ -135,7 +135,13 @@ mod tests {
         let elapsed = Span::from_seconds_f64(2.0 * seconds * 1000.0);
         let trial = Trial { repetitions: 1000, elapsed, clock: End::Near, lost: 0, repeated: 0 };
         let books = Books::default();
-        HintRecord::Message(Box::new(Point { size: Bytes::new(16), trials: vec![trial; 3], books, each: None }))
+        HintRecord::Message(Box::new(Point {
+            size: Bytes::new(16),
+            trials: vec![trial; 3],
+            books,
+            each: None,
+            conditions: None,
+        }))
     }
 
     /// 1996: an exchange over the Ethernet is two messages of 746.1 us, and 25 us an interval is what its figure 6 leaves for

@@ -14,7 +14,7 @@ pub struct Facts {
     pub message: Bytes,
     /// The load's name.
     pub load: &'static str,
-    /// Whether every message that was received was right, and none came from nowhere.
+    /// Whether it counts ([`Point::is_valid`]).
     pub valid: bool,
     /// Bits over the median time.
     pub goodput_bits_per_second: Option<f64>,
@@ -30,7 +30,7 @@ pub fn facts(plan: &PipePlan, point: &Point) -> Facts {
         component: format!("{} {}", plan.kind, plan.pattern),
         message: point.size,
         load: plan.load.name(),
-        valid: point.books.wrong == 0 && point.books.lost().is_some(),
+        valid: point.is_valid(),
         goodput_bits_per_second: typical.map(|seconds| bits / seconds),
         duration: point.trials.iter().map(|trial| trial.elapsed).sum(),
     }

@@ -6,6 +6,7 @@
 //! with all its [`Trial`]s, and [`judge`] says what the points amount to.
 
 mod beside;
+mod conditions;
 mod facts;
 mod kind;
 mod layers;
@@ -20,6 +21,7 @@ mod turns;
 mod verdict;
 
 pub use beside::{Beside, SizeRatio, beside};
+pub use conditions::Conditions;
 pub use facts::{Facts, facts};
 pub use kind::{Kind, Pattern, UnknownName};
 pub use layers::{LayerCost, layer_costs};

@@ -4,7 +4,7 @@ use btu_stats::Histogram;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::Pattern;
+use super::{Conditions, Pattern};
 
 /// One end of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Point {
     /// Times of single exchanges in nanoseconds (ping-pong: round trips), where the plan asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Histogram>,
+    /// What the machine and the network did meanwhile; absent in runs of versions that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
 }
 
 /// Repetitions timed together.
@@ -55,6 +58,18 @@ impl Trial {
 }
 
 impl Point {
+    /// Frames that the emulator lost on its own account; 0 without one. The network that was asked for loses none of them,
+    /// so times of a size with such a frame say nothing of it.
+    pub fn lost_by_emulator(&self) -> u64 {
+        let network = self.conditions.as_ref().and_then(|conditions| conditions.network.as_deref());
+        network.map_or(0, |network| network.port_drops + network.faults().count() as u64)
+    }
+
+    /// Whether the point counts: every byte that came was sent, and the emulator carried every frame.
+    pub fn is_valid(&self) -> bool {
+        self.books.wrong == 0 && self.books.lost().is_some() && self.lost_by_emulator() == 0
+    }
+
     /// One-way times of its trials in seconds.
     pub fn one_way_seconds(&self, pattern: Pattern) -> Vec<f64> {
         self.trials.iter().map(|trial| trial.one_way_seconds(pattern)).collect()
@@ -103,7 +118,13 @@ mod tests {
     fn a_round_trip_is_two_one_way_times_and_a_bidirectional_one_moves_twice_the_bits() {
         let trial =
             Trial { repetitions: 1000, elapsed: Span::from_milliseconds(20), clock: End::Near, lost: 0, repeated: 0 };
-        let point = Point { size: Bytes::new(1000), trials: vec![trial], books: Books::default(), each: None };
+        let point = Point {
+            size: Bytes::new(1000),
+            trials: vec![trial],
+            books: Books::default(),
+            each: None,
+            conditions: None,
+        };
         let table =
             [(Pattern::PingPong, 10e-6, 8e3), (Pattern::Streaming, 20e-6, 8e3), (Pattern::Bidirectional, 20e-6, 16e3)];
         for (pattern, seconds, bits) in table {
@@ -126,7 +147,8 @@ mod tests {
         let mut each = Histogram::new();
         each.record(12_345);
         for each in [None, Some(each)] {
-            let point = Point { size: Bytes::new(3), trials: Vec::new(), books: Books::default(), each };
+            let point =
+                Point { size: Bytes::new(3), trials: Vec::new(), books: Books::default(), each, conditions: None };
             let text = serde_json::to_string(&point).unwrap();
             assert_eq!(serde_json::from_str::<Point>(&text).unwrap(), point);
         }

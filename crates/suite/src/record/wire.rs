@@ -36,6 +36,11 @@ impl WireAccount {
     /// left within `d` of their time in every run that is not marked.
     pub const MOST_LATE: f64 = 0.01;
 
+    /// Elements whose account does not balance, a sentence each; none where every frame is accounted for.
+    pub fn faults(&self) -> impl Iterator<Item = String> {
+        self.elements.iter().filter_map(ElementAccount::fault)
+    }
+
     /// The share of released frames that were late; 0 when there were none.
     pub fn late_share(&self) -> f64 {
         let released = self.lateness.count();
@@ -121,6 +126,18 @@ pub struct ElementAccount {
     pub dropped: Vec<(String, u64)>,
     /// Frames inside at the moment of reading.
     pub held: u64,
+}
+
+impl ElementAccount {
+    /// Why the account does not balance, if so.
+    pub fn fault(&self) -> Option<String> {
+        let entered = self.received + self.duplicated;
+        let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
+        let left = self.delivered + dropped + self.held;
+        (entered != left).then(|| {
+            format!("the books of wire element {} do not balance: {entered} in, {left} out or held", self.name)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl RuntimeDirectory {
     }
 
     /// The path of a socket in the directory.
-    pub(super) fn socket(path: &Path, name: &str) -> PathBuf {
+    pub fn socket(path: &Path, name: &str) -> PathBuf {
         path.join(format!("{name}.sock"))
     }
 }

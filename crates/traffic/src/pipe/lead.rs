@@ -68,7 +68,13 @@ impl<'a, P: Pipe> Lead<'a, P> {
         tell: &mut dyn FnMut(&Point) -> io::Result<()>,
     ) -> io::Result<()> {
         let Precision { trials, warm_up, each, .. } = self.plan.precision;
-        let mut point = Point { size, trials: Vec::new(), books: Books::default(), each: each.then(Histogram::new) };
+        let mut point = Point {
+            size,
+            trials: Vec::new(),
+            books: Books::default(),
+            each: each.then(Histogram::new),
+            conditions: None,
+        };
         if warm_up > 0 {
             let played = self.play(size, warm_up, None)?;
             point.books = point.books.and(books(&played));

@@ -23,8 +23,9 @@ pub(crate) fn drill(
 ) {
     let count = || laboratory.json(&["runs"]).as_array().map_or(0, Vec::len);
     let (runs, deadline) = (count(), Instant::now() + Duration::from_secs(30));
-    let long = ["pipe", "--precision", "full", "--sizes", "1..64KiB", "--quiet", "--network", network];
-    let long = [&long[..], &["--transport", transport]].concat();
+    let long = ["pipe", "--precision", "full", "--sizes", "1..64KiB", "--quiet", "--transport", transport];
+    let place = if network == "local" { vec!["--local"] } else { vec!["--network", network] };
+    let long = [&long[..], &place].concat();
     let child = laboratory.command(&long).spawn().expect("btu starts");
     while count() == runs || laboratory.stored_cells() < 2 {
         assert!(Instant::now() < deadline, "no two sizes after 30 s");
@@ -50,27 +51,78 @@ pub(crate) fn drill(
 
 /// The worker of this end.
 pub(crate) fn worker(laboratory: &Laboratory, end: &str) -> i32 {
-    let parent = format!("PPid:\t{}\n", laboratory.process(&format!(" {end} -- ")));
+    let parent = format!("PPid:\t{}\n", laboratory.process(&agent(end)));
     let is_child = |process: i32| {
         std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.contains(&parent))
     };
     let found = laboratory.processes().into_iter().find(|(process, _)| is_child(*process));
-    found.expect("the station's command is a worker").0
+    found.expect("the station's agent has a worker").0
+}
+
+/// What is in the command line of the agent at this end.
+fn agent(end: &str) -> String {
+    format!("internal agent --station {end}")
 }
 
 /// What is said when one was killed.
-pub(crate) const KILLED: &str = "end was killed (signal: 9 (SIGKILL))";
+pub(crate) const KILLED: &str = "end was killed by signal 9, so the other was ended";
 
 #[test]
 fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let kill = |end: &str| send(worker(&laboratory, end), Signal::SIGKILL);
     let part = |part: &str| send(laboratory.process(part), Signal::SIGKILL);
-    let (veth, ethernet) = (["tcp", "veth"], ["tcp", "10 Mb/s"]);
+    let (veth, ethernet, local) = (["tcp", "veth"], ["tcp", "10 Mb/s"], ["tcp", "local"]);
     drill(&laboratory, veth, |_| kill("near"), Some(1), KILLED);
     drill(&laboratory, veth, |_| kill("far"), Some(1), KILLED);
+    drill(&laboratory, veth, |_| part(&agent("far")), Some(1), "the agent on far was killed by SIGKILL");
     drill(&laboratory, ethernet, |_| part("internal wire"), Some(1), "wire was killed by SIGKILL");
     drill(&laboratory, ethernet, |_| part("internal init"), Some(1), "while it was measured on");
+    drill(&laboratory, local, |_| part(&agent("here")), Some(1), "station here");
     drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGINT), Some(130), "was stopped");
+    drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGTERM), Some(143), "was stopped");
     drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
+    drill(&laboratory, local, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
+}
+
+/// Begins a signature over an emulated line, stops the emulator again and again while it is measured, and gives the result.
+fn with_an_emulator_that_stops(laboratory: &Laboratory, stop: Duration) -> serde_json::Value {
+    let arguments = ["pipe", "--precision", "full", "--trials", "5", "--network", "10 Mb/s", "--quiet"];
+    let arguments = [&arguments[..], &["--sizes", "512,1024,2048"]].concat();
+    let child = laboratory.command(&arguments).spawn().expect("btu starts");
+    let wire = laboratory.process("internal wire");
+    // Trials are due once a worker lives; what is stopped before that is late for nobody.
+    laboratory.process("internal worker");
+    for _ in 0..8 {
+        std::thread::sleep(Duration::from_millis(150));
+        send(wire, Signal::SIGSTOP);
+        std::thread::sleep(stop);
+        send(wire, Signal::SIGCONT);
+    }
+    let output = finish(child);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    laboratory.json(&["show"])
+}
+
+fn kinds(result: &serde_json::Value) -> Vec<&str> {
+    let warnings = result["result"]["warnings"].as_array().expect("a list of warnings");
+    warnings.iter().filter_map(|warning| warning["kind"].as_str()).collect()
+}
+
+/// Times of a size are the network's only as far as the emulator carried frames when they were due: where it did not, that
+/// is told. Whatever the result, every size has what the machine, both ends and the network did meanwhile.
+#[test]
+fn an_emulator_that_stands_still_is_told() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let late = with_an_emulator_that_stops(&laboratory, Duration::from_millis(50));
+    assert!(kinds(&late).contains(&"emulator-late"), "{:?}", kinds(&late));
+    for cell in laboratory.json(&["show", "--cells"]).as_array().expect("a list of cells") {
+        let conditions = &cell["conditions"];
+        for used in ["near_cpu_ns", "far_cpu_ns"] {
+            assert!(conditions[used].as_u64().is_some_and(|used| used > 0), "{used}: {conditions}");
+        }
+        assert!(conditions["machine"]["idle_ns"].as_u64().is_some(), "{conditions}");
+        assert!(conditions["network"]["elements"].as_array().is_some_and(|all| !all.is_empty()), "{conditions}");
+    }
 }

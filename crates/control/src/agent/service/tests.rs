@@ -46,3 +46,22 @@ async fn a_host_that_is_another_s_is_not_looked_at() {
     assert!(refused.message().contains("busy with run r1 of carol"), "{}", refused.message());
     assert!(service.describe(call("carol", DescribeRequest {})).await.is_ok());
 }
+
+#[tokio::test]
+async fn only_a_worker_of_the_own_session_is_directed() {
+    let service = service("runs_at_once = 1\n");
+    let asked = ReserveRequest { run: "r1".into(), controller: "me".into(), expected_ms: 60_000, session: Vec::new() };
+    let session = service.reserve(call("carol", asked)).await.unwrap().into_inner().session;
+    let direct = |name: &'static str, direction: i32, session: &[u8]| {
+        let request = DirectRequest { cell: 1, step: 1, direction, session: session.to_vec() };
+        let service = &service;
+        async move { service.direct(call(name, request)).await.unwrap_err() }
+    };
+    let go = Direction::Go.into();
+    assert_eq!(direct("carol", go, &[7; 16]).await.code(), Code::NotFound);
+    assert_eq!(direct("dave", go, &session).await.code(), Code::PermissionDenied);
+    assert_eq!(direct("carol", 9, &session).await.code(), Code::InvalidArgument);
+    let unprepared = direct("carol", go, &session).await;
+    assert_eq!(unprepared.code(), Code::FailedPrecondition);
+    assert!(unprepared.message().contains("cell 1 is not prepared here"), "{}", unprepared.message());
+}

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::super::host::WorkClaim;
 use super::process::{EXIT_LIMIT, Words, epitaph};
-use super::{Heard, STOP_LIMIT, Wish};
+use super::{Heard, Wish};
 use crate::protocol::MESSAGE_LIMIT_BYTES;
 
 /// How long the words of a worker that has finished already may take to be read.
@@ -136,8 +136,8 @@ fn patience_after(wish: Wish, patience: Patience) -> Patience {
     };
     match wish {
         // One whose deadline has passed is not given more.
-        Wish::Stopped if patience.due <= Instant::now() => patience,
-        Wish::Stopped => failed(STOP_LIMIT, &format!("did not stop within {} s", STOP_LIMIT.as_secs())),
+        Wish::Stopped(_) if patience.due <= Instant::now() => patience,
+        Wish::Stopped(limit) => failed(limit, &format!("did not stop within {} s", limit.as_secs())),
         Wish::Settle => failed(SETTLE_LIMIT, "killed: its controller was not heard any more"),
         Wish::Kill => failed(Duration::ZERO, "killed: it was abandoned"),
     }

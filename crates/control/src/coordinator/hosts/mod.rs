@@ -5,12 +5,11 @@
 //! guest    one host: its agent, its reservation, its clock (clock), kept by a task of its own
 //! party    all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
 //! notes    a run on them: what they were like before and after
-//! counterpart  one host beside this machine, for what is measured between the two
+//! worker_host  one host whose workers are directed one by one, here or elsewhere, for what is measured between two ends
 //! roll     every host of an inventory greeted at once, for `btu hosts check`
 //! ```
 
 mod clock;
-mod counterpart;
 mod guest;
 mod notes;
 mod party;
@@ -21,19 +20,20 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod way;
+mod worker_host;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use btu_suite::network::Reached;
 
-pub use counterpart::{Counterpart, Stop};
 pub use notes::crowd;
 pub use party::Party;
 pub use program::Program;
 pub use roll::roll_call;
 pub use survey::Survey;
 pub use way::Keys;
+pub use worker_host::{PreparedWorker, Stop, WorkerHost};
 
 pub(super) use guest::{Guest, Purpose, Return};
 pub(super) use notes::{Notes, measured};

@@ -3,6 +3,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
+use super::emulator;
 use super::fit::Fit;
 use super::shape::Dip;
 use super::size::SizeVerdict;
@@ -49,6 +50,29 @@ pub enum PipeCause {
     Missing {
         /// Sizes that were not measured.
         sizes: usize,
+    },
+    /// The emulator lost frames that the network does not lose; their sizes do not count.
+    EmulatorLost {
+        /// How many frames.
+        frames: u64,
+        /// Of how many sizes.
+        sizes: usize,
+    },
+    /// Frames left the emulator late.
+    EmulatorLate {
+        /// Of how many sizes.
+        sizes: usize,
+        /// The size with the latest frame, measured by its trials.
+        worst_bytes: Bytes,
+        /// How late that was.
+        max_ns: u64,
+        /// The same as a share of a typical trial of that size.
+        share: f64,
+    },
+    /// The hypervisor took processor time for others.
+    Steal {
+        /// Share of all processors over all sizes: 0 to 1.
+        share: f64,
     },
     /// Messages did not arrive.
     Lost {
@@ -108,7 +132,10 @@ pub(super) fn all(
     let causes = [
         (books.wrong > 0).then_some(PipeCause::WrongBytes { messages: books.wrong }),
         unbalanced(&books),
+        emulator::lost(points),
         (missing > 0).then_some(PipeCause::Missing { sizes: missing }),
+        emulator::late(points),
+        emulator::steal(points),
         lost(&books),
         wide(sizes),
         few(sizes),
@@ -165,6 +192,9 @@ impl PipeCause {
             Self::WrongBytes { .. } => "wrong bytes",
             Self::Unbalanced { .. } => "books do not balance",
             Self::Missing { .. } => "not finished",
+            Self::EmulatorLost { .. } => "the emulator lost frames",
+            Self::EmulatorLate { .. } => "late emulator",
+            Self::Steal { .. } => "processor time taken",
             Self::Lost { .. } => "lost messages",
             Self::WideSpread { .. } => "wide spread",
             Self::FewTrials { .. } => "few trials",
@@ -184,6 +214,20 @@ impl PipeCause {
             }
             Self::Unbalanced { messages } => format!("{} more came than were sent", count(*messages, "message")),
             Self::Missing { sizes } => format!("{} of the plan to be measured yet", count(*sizes as u64, "size")),
+            Self::EmulatorLost { frames, sizes } => format!(
+                "the emulator lost {} that the network does not lose; {} left out of the result",
+                count(*frames, "frame"),
+                count(*sizes as u64, "size")
+            ),
+            Self::EmulatorLate { sizes, worst_bytes, max_ns, share } => format!(
+                "frames of {} left the emulator late; worst is {worst_bytes}, where one was {} late, {} of a trial",
+                count(*sizes as u64, "size"),
+                Span::from_nanoseconds(*max_ns),
+                per_cent(*share)
+            ),
+            Self::Steal { share } => {
+                format!("the hypervisor gave {} of the processors' time to others", per_cent(*share))
+            }
             Self::Lost { messages, share } => {
                 format!("{} did not arrive, {} of those sent", count(*messages, "message"), per_cent(*share))
             }
@@ -225,6 +269,11 @@ impl PipeCause {
                 "measure again with every byte checked; if it stays, the transport or this program is broken"
             }
             Self::Missing { .. } => "measure again, or resume the run",
+            Self::EmulatorLost { .. } => "a slower emulated rate, or a machine with more processors",
+            Self::EmulatorLate { .. } => {
+                "a processor of its own for the emulator: a quieter machine, more processors, or root for real-time priority"
+            }
+            Self::Steal { .. } => "a machine of your own, or an hour when its neighbours are quiet",
             Self::Lost { .. } => "larger socket buffers, fewer pairs, or a transport that repairs losses itself",
             Self::WideSpread { .. } => "an idle machine, more trials, or longer ones",
             Self::FewTrials { .. } => "six trials or more",

@@ -21,7 +21,7 @@ pub(in crate::pipe) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64)
     };
     let sent = repetitions * 7 * plan.pattern.messages_per_repetition();
     let books = Books { sent, received: sent, checked: sent, ..Books::default() };
-    Point { size, trials: (0..7).map(trial).collect(), books, each: None }
+    Point { size, trials: (0..7).map(trial).collect(), books, each: None, conditions: None }
 }
 
 /// The points of a path where a message of n bytes takes t(n) seconds.
@@ -158,7 +158,8 @@ fn nothing_measured_says_nothing() {
     let plan = plan("1,2", Pattern::PingPong);
     let verdict = judge(&plan, &[]);
     assert_eq!((verdict.latency, verdict.maximum, verdict.fit), (None, None, None));
-    let empty = Point { size: Bytes::new(1), trials: Vec::new(), books: Books::default(), each: None };
+    let empty =
+        Point { size: Bytes::new(1), trials: Vec::new(), books: Books::default(), each: None, conditions: None };
     assert_eq!(judge(&plan, &[empty]).sizes, []);
 }
 

@@ -1,0 +1,45 @@
+//! What the machine and the network did while a size was measured.
+
+use anyhow::Context;
+use btu_control::environment::{delta, machine_cpu};
+use btu_suite::pipe::{Conditions, End, PipePlan};
+use btu_suite::record::MachineCpu;
+use btu_units::Span;
+
+use super::ends::{Ends, Who};
+use super::series::Place;
+
+/// How things stood before a size.
+pub(super) struct Watch<'a> {
+    number: usize,
+    plan: &'a PipePlan,
+    machine: MachineCpu,
+    /// CPU time of both ends so far, where it can be told.
+    cpu: [Option<Span>; 2],
+}
+
+impl<'a> Watch<'a> {
+    /// Looks at everything before the ends of pipe `number` have their turn; the emulator counts anew.
+    pub(super) fn begin(place: &Place<'_>, ends: &Ends, number: usize, plan: &'a PipePlan) -> anyhow::Result<Self> {
+        place.ground.reset_account(plan)?;
+        let cpu = cpu(ends, number);
+        Ok(Self { number, plan, machine: machine()?, cpu })
+    }
+
+    /// What has happened since.
+    pub(super) fn end(self, place: &Place<'_>, ends: &Ends) -> anyhow::Result<Conditions> {
+        let machine = delta(&self.machine, &machine()?);
+        let network = place.ground.account(self.plan)?.map(Box::new);
+        let [near, far] = cpu(ends, self.number);
+        let used = |before: Option<Span>, after: Option<Span>| Some(after? - before?);
+        Ok(Conditions { machine, near_cpu: used(self.cpu[0], near), far_cpu: used(self.cpu[1], far), network })
+    }
+}
+
+fn cpu(ends: &Ends, number: usize) -> [Option<Span>; 2] {
+    [End::Near, End::Far].map(|end| ends.cpu(Who::End(number, end)))
+}
+
+fn machine() -> anyhow::Result<MachineCpu> {
+    machine_cpu().context("reading /proc/stat")
+}
