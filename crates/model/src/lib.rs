@@ -7,6 +7,7 @@
 
 pub mod aal5;
 mod answer;
+mod block_transfer;
 pub mod bridged;
 #[cfg(test)]
 mod citi;
@@ -24,6 +25,7 @@ mod remote_items;
 pub mod single_queue;
 
 pub use answer::{Answer, Warning};
+pub use block_transfer::BlockTransfer;
 pub use closed_network::{Closed, closed_network};
 pub use contention::SharedCable;
 pub use ethernet::{Ethernet, ModelError, Transport, frame_rate};

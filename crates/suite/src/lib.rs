@@ -8,6 +8,7 @@ mod border;
 pub mod bounds;
 pub mod cell;
 pub mod compare;
+pub mod copy;
 pub mod doctor;
 pub mod hint;
 pub mod history;

@@ -228,11 +228,7 @@ impl Plan {
     }
 
     fn stream(&self, purpose: u64) -> Pcg64 {
-        let mut seed = <Pcg64 as SeedableRng>::Seed::default();
-        let bytes = Sha256::new().chain_update(self.seed.to_le_bytes()).chain_update(purpose.to_le_bytes()).finalize();
-        let length = seed.len();
-        seed.copy_from_slice(&bytes[..length]);
-        Pcg64::from_seed(seed)
+        stream(self.seed, purpose)
     }
 
     /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the seed left out, so
@@ -240,6 +236,15 @@ impl Plan {
     pub fn hash(&self) -> String {
         name_of(&Self { seed: 0, ..self.clone() })
     }
+}
+
+/// The random stream of one purpose in a plan with this seed.
+pub(crate) fn stream(seed: u64, purpose: u64) -> Pcg64 {
+    let mut state = <Pcg64 as SeedableRng>::Seed::default();
+    let bytes = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(purpose.to_le_bytes()).finalize();
+    let length = state.len();
+    state.copy_from_slice(&bytes[..length]);
+    Pcg64::from_seed(state)
 }
 
 /// The first 16 hexadecimal digits of the SHA-256 of a plan's canonical JSON.

@@ -1,0 +1,138 @@
+//! A file that is written in blocks, each of them a request that is answered: NFS over TCP.
+//!
+//! Model: a block's time is the round trip, the server's own time, and the request and reply on the line; with a window of
+//! w requests in flight w blocks share it, until the line is full. Sizes as in RFC 1813 (version 3): a WRITE has about 144
+//! octets beside its data, its reply 140. Every packet carries 90 octets beside its payload (IEEE 802.3: preamble 8, header
+//! 14, check sequence 4, gap 12; IP 20, TCP with time stamps 32), a full one 1448 octets of payload. Assumptions: a line for
+//! each direction, no loss, TCP's own window never limits.
+
+use crate::answer::{Answer, sensible};
+
+/// Payload of a full packet.
+const SEGMENT_BYTES: f64 = 1448.0;
+
+/// What each packet occupies beside its payload.
+const PACKET_BYTES: f64 = 90.0;
+
+/// A file and the way it takes. Times in seconds, sizes in octets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockTransfer {
+    /// Of the file.
+    pub bytes: f64,
+    /// Of one block.
+    pub block_bytes: f64,
+    /// Of a request beside its block; 144 for a WRITE of version 3.
+    pub request_bytes: f64,
+    /// Of a reply; 140 for a WRITE of version 3.
+    pub reply_bytes: f64,
+    /// Of the line, each way.
+    pub bits_per_second: f64,
+    /// There and back, without anything sent.
+    pub round_trip: f64,
+    /// That the server takes for one block.
+    pub server: f64,
+}
+
+impl BlockTransfer {
+    /// Every block answered before the next is sent.
+    pub fn stop_and_wait(&self) -> Answer {
+        self.windowed(1.0)
+    }
+
+    /// Up to `window` blocks in flight: never faster than the line.
+    pub fn windowed(&self, window: f64) -> Answer {
+        let sizes = [self.bytes, self.block_bytes, self.request_bytes, self.reply_bytes];
+        let times = [self.bits_per_second, self.round_trip, self.server, window];
+        let possible = sensible(&sizes) && sensible(&times) && self.bits_per_second > 0.0;
+        if !possible || self.block_bytes <= 0.0 || window < 1.0 {
+            return Answer::OUT_OF_RANGE;
+        }
+        let waiting = self.bytes / (self.block_bytes * window) * self.round();
+        Answer::of(if window > 1.0 { waiting.max(self.line()) } else { waiting })
+    }
+
+    /// The file alone, in full packets back to back.
+    fn line(&self) -> f64 {
+        8.0 * self.bytes * (SEGMENT_BYTES + PACKET_BYTES) / SEGMENT_BYTES / self.bits_per_second
+    }
+
+    /// The window from which on the line is full; windows are whole, so round up.
+    pub fn filling_window(&self) -> Answer {
+        self.stop_and_wait().map(|seconds| seconds / self.line())
+    }
+
+    /// One block there and its reply back.
+    fn round(&self) -> f64 {
+        let octets = occupied(self.block_bytes + self.request_bytes) + occupied(self.reply_bytes);
+        self.round_trip + self.server + 8.0 * octets / self.bits_per_second
+    }
+}
+
+/// What `payload` octets occupy on the line.
+fn occupied(payload: f64) -> f64 {
+    payload + PACKET_BYTES * (payload / SEGMENT_BYTES).ceil()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ethernet, Transport};
+    use btu_units::BitRate;
+    use proptest::prelude::*;
+
+    fn file(bits_per_second: f64, round_trip: f64, block_bytes: f64) -> BlockTransfer {
+        BlockTransfer {
+            bytes: 100e6,
+            block_bytes,
+            request_bytes: 144.0,
+            reply_bytes: 140.0,
+            bits_per_second,
+            round_trip,
+            server: 0.0,
+        }
+    }
+
+    fn near(answer: Answer, expected: f64, tolerance: f64) {
+        let value = answer.value.unwrap_or(f64::NAN);
+        assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
+    }
+
+    /// 100 MB: 8 KiB at 10 Mb/s without delay, 64 KiB at 100 Mb/s and 10 ms, 64 KiB at 1 Gb/s and 20 ms.
+    #[test]
+    fn one_block_in_flight() {
+        near(file(10e6, 0.0, 8192.0).stop_and_wait(), 88.93, 0.005);
+        near(file(100e6, 10e-3, 65_536.0).stop_and_wait(), 23.81, 0.005);
+        near(file(1e9, 20e-3, 65_536.0).stop_and_wait(), 31.37, 0.005);
+    }
+
+    /// A window of 15.4 fills 100 Mb/s at 10 ms with blocks of 8 KiB; no larger one is faster.
+    #[test]
+    fn a_window_fills_the_line() {
+        let file = file(100e6, 10e-3, 8192.0);
+        near(file.filling_window(), 15.4, 0.05);
+        let line = 8.0 * 100e6 / Ethernet::new(BitRate::from_megabits_per_second(100)).goodput(Transport::Tcp).unwrap();
+        near(file.windowed(16.0), line, 1e-9);
+        near(file.windowed(1000.0), line, 1e-9);
+        near(file.windowed(8.0), file.stop_and_wait().value.unwrap() / 8.0, 1e-9);
+    }
+
+    #[test]
+    fn impossible_questions_have_no_answer() {
+        assert_eq!(file(0.0, 0.0, 8192.0).stop_and_wait(), Answer::OUT_OF_RANGE);
+        assert_eq!(file(1e6, 0.0, 0.0).stop_and_wait(), Answer::OUT_OF_RANGE);
+        assert_eq!(file(1e6, f64::NAN, 8192.0).filling_window(), Answer::OUT_OF_RANGE);
+        assert_eq!(file(1e6, 0.0, 8192.0).windowed(0.0), Answer::OUT_OF_RANGE);
+    }
+
+    proptest! {
+        #[test]
+        fn a_larger_window_is_never_slower(
+            rate in 1e4f64..1e10, round_trip in 0.0f64..0.5, block in 512.0f64..1e6, window in 1.0f64..100.0,
+        ) {
+            let file = file(rate, round_trip, block);
+            let seconds = |window: f64| file.windowed(window).value.unwrap();
+            prop_assert!(seconds(window) >= seconds(window + 1.0));
+            prop_assert!(seconds(window) >= file.line() * (1.0 - 1e-12));
+        }
+    }
+}
