@@ -7,6 +7,8 @@ mod history;
 mod keys;
 mod model;
 mod model_ui;
+mod packaging;
+mod promises;
 mod rank;
 mod refusals;
 mod report;

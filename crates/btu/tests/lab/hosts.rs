@@ -80,10 +80,26 @@ fn rated_end_to_end(hosts: &Hosts) {
         shown.contains("passive is gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417"),
         "{shown}"
     );
+    keeps_no_secret(hosts);
     for format in ["html", "xlsx", "csv"] {
         let file = hosts.path(&format!("report.{format}"));
         let output = hosts.lab_command(&["report", "--format", format, "--output", &file]).output().unwrap();
         assert!(output.status.success(), "{format}: {}", text(&output.stderr));
+    }
+}
+
+/// Neither the keys, with which the hosts were called, nor any token or password is stored.
+fn keeps_no_secret(hosts: &Hosts) {
+    let identity = std::fs::read_to_string(hosts.path("me.pem")).unwrap();
+    let key = identity.split("PRIVATE KEY-----").nth(1).unwrap().lines().nth(1).unwrap().to_owned();
+    assert!(key.len() > 40, "{}", key.len());
+    let archive = hosts.path("run.btu");
+    assert!(hosts.lab_command(&["export", "latest", "-o", &archive]).output().unwrap().status.success());
+    let unpacked = std::process::Command::new("zcat").arg(&archive).output().unwrap();
+    let all = text(&unpacked.stdout);
+    assert!(all.contains("\"alpha\""), "{} bytes", all.len());
+    for secret in [key.as_str(), "PRIVATE KEY", "\"token\"", "\"password\""] {
+        assert!(!all.contains(secret), "{secret} is stored");
     }
 }
 

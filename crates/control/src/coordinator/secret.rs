@@ -15,3 +15,17 @@ pub(super) fn token() -> Result<Token, CoordinatorError> {
 pub(super) fn password() -> Result<String, CoordinatorError> {
     Ok(format!("{:032x}", u128::from_ne_bytes(token()?)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_token_and_every_password_is_a_new_one() {
+        let tokens: BTreeSet<Token> = (0..1000).map(|_| token().unwrap()).collect();
+        let passwords: BTreeSet<String> = (0..1000).map(|_| password().unwrap()).collect();
+        assert_eq!((tokens.len(), passwords.len()), (1000, 1000));
+    }
+}

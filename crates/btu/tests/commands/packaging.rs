@@ -1,0 +1,72 @@
+//! What an agent is installed with: the unit of systemd, and the container.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn at_root(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+fn unit() -> String {
+    std::fs::read_to_string(at_root("packaging/btu-agent.service")).unwrap()
+}
+
+/// The values of a setting, in their order.
+fn values<'a>(unit: &'a str, name: &str) -> Vec<&'a str> {
+    unit.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).collect()
+}
+
+#[test]
+fn the_service_is_bounded_and_has_one_capability() {
+    let unit = unit();
+    for (name, value) in [
+        ("MemoryMax", "50%"),
+        ("TasksMax", "512"),
+        ("CPUWeight", "50"),
+        ("IOWeight", "50"),
+        ("LimitNOFILE", "16384"),
+        ("CapabilityBoundingSet", "CAP_NET_ADMIN"),
+        ("AmbientCapabilities", "CAP_NET_ADMIN"),
+        ("DynamicUser", "yes"),
+        ("NoNewPrivileges", "yes"),
+        ("ProtectSystem", "strict"),
+        ("RestrictNamespaces", "net"),
+    ] {
+        assert_eq!(values(&unit, name), [value], "{name}");
+    }
+}
+
+/// systemd's own reader knows every setting. The program is put where the test can have it.
+#[test]
+fn systemd_understands_the_unit() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        println!("SKIPPED: there is no systemd-analyze here");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("btu-agent.service");
+    let verify = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&path).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), said.lines().filter(|line| line.contains("btu-agent")).collect::<Vec<_>>().join("\n"))
+    };
+    let here = unit().replace("/usr/bin/btu", env!("CARGO_BIN_EXE_btu"));
+    assert_eq!(verify(&here), (true, String::new()));
+    let (_, said) = verify(&here.replace("TasksMax=512", "TasksMax=many\nTaskMax=3"));
+    assert!(said.contains("maximum tasks") && said.contains("TaskMax"), "a mistake is found: {said}");
+}
+
+/// The container builds with the compiler that the project names, and starts as the unit does.
+#[test]
+fn the_container_has_the_project_s_compiler_and_program() {
+    let text = std::fs::read_to_string(at_root("packaging/Containerfile")).unwrap();
+    let manifest = std::fs::read_to_string(at_root("Cargo.toml")).unwrap();
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
+    assert!(text.contains(&format!("docker.io/library/rust:{version}-slim")), "{version}");
+    assert!(text.contains("cargo build --release --locked --bin btu"));
+    assert!(
+        text.contains("ENTRYPOINT [\"/usr/bin/btu\"]")
+            && values(&unit(), "ExecStart")[0].starts_with("/usr/bin/btu agent")
+    );
+}
