@@ -8,9 +8,11 @@
 mod binomial;
 mod bootstrap;
 mod change_point;
+mod fairness;
 mod histogram;
 mod holm;
 mod interval;
+mod kruskal_wallis;
 mod line;
 mod log_sample;
 mod mann_whitney;
@@ -30,11 +32,13 @@ mod welford;
 pub use binomial::{Proportion, wilson};
 pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
 pub use change_point::{ChangePoint, ChangeRule, change_points};
+pub use fairness::jain;
 pub use histogram::Histogram;
 pub use holm::holm;
 pub use interval::{
     Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_p, student_quantile,
 };
+pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
 pub use line::Line;
 pub use log_sample::{LogSample, contrast, geometric_interval, mean_ratio};
 pub use mann_whitney::{MannWhitney, mann_whitney};

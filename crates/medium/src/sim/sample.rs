@@ -1,6 +1,6 @@
 //! Figures with their intervals, from replications or from the batches of a single one.
 
-use btu_stats::{Estimate, Interval, Welford, mean_interval};
+use btu_stats::{Estimate, Interval, Welford, jain, mean_interval};
 use btu_units::{BitRate, Span};
 
 use super::outcome::{DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, LEVEL, MediumOutcome, StationOutcome};
@@ -171,7 +171,8 @@ impl Sample<'_> {
         if senders.len() < 2 {
             return None;
         }
-        self.mean(|one| jain(senders.iter().map(|&station| one.stations[station].delivered.octets as f64)))
+        let octets = |one: &Replication, station: usize| one.stations[station].delivered.octets as f64;
+        self.mean(|one| jain(&senders.iter().map(|&station| octets(one, station)).collect::<Vec<_>>()))
     }
 
     pub(super) fn station(&self, place: usize, name: &str) -> StationOutcome {
@@ -201,22 +202,3 @@ impl Stretch<'_> {
 
 /// What there is to say of nothing.
 const NOTHING: Estimate = Estimate { value: 0.0, interval: None };
-
-/// Jain's fairness index (Jain, Chiu and Hawe 1984): (sum x)^2 / (n sum x^2); `None` when nobody got anything.
-fn jain(shares: impl Iterator<Item = f64> + Clone) -> Option<f64> {
-    let sum: f64 = shares.clone().sum();
-    let squares: f64 = shares.clone().map(|share| share * share).sum();
-    (squares > 0.0).then(|| sum * sum / (shares.count() as f64 * squares))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fairness_is_one_when_all_get_as_much_and_one_nth_when_one_gets_all() {
-        assert_eq!(jain([3.0, 3.0, 3.0].into_iter()), Some(1.0));
-        assert_eq!(jain([0.0, 8.0, 0.0, 0.0].into_iter()), Some(0.25));
-        assert_eq!(jain([0.0, 0.0].into_iter()), None);
-    }
-}

@@ -3,8 +3,10 @@
 
 mod background;
 mod normal;
+mod spread;
 mod transactions;
 
 pub use background::{Background, Schedule};
 pub use normal::{NormalPauses, mean_pause_seconds, polar};
+pub use spread::Spread;
 pub use transactions::Transactions;

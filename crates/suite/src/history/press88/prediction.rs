@@ -114,6 +114,9 @@ impl Service {
 mod tests {
     use super::*;
     use crate::history::press88::history;
+    use btu_medium::sim::{Settings, simulate};
+    use btu_network::Drawing;
+    use btu_units::Span;
 
     /// The methods' own fit: z = 6.2 with exponential service, root mean square 0.26, and two rows in full.
     #[test]
@@ -142,5 +145,32 @@ mod tests {
         assert!(fixed.root_mean_square < exponential.root_mean_square / 2.0, "{}", fixed.root_mean_square);
         assert!((fixed.think_over_service - 6.1).abs() < 1e-9, "{}", fixed.think_over_service);
         assert!((fixed.root_mean_square - 0.1227).abs() < 1e-4, "{}", fixed.root_mean_square);
+    }
+
+    /// The closed form for fixed service against the simulator, which knows nothing of it: stations whose frames meet in
+    /// the line to the server, 1538 octets at 10 Mb/s each. The response is users over throughput, less thinking (Little). A
+    /// frame has arrived when its last bit has, but its gap of 12 octets still takes the line: that counts as response here
+    /// and not as thinking.
+    #[test]
+    fn the_simulator_agrees_with_fixed_service() {
+        let (service, gap) = (1538.0 * 8.0 / 10e6, 12.0 * 8.0 / 10e6);
+        let think = 7.6285e-3 - gap;
+        for stations in [3, 10] {
+            let text = format!(
+                "name = \"closed\"\n[segments.s]\nmedium = \"switched-ethernet\"\nrate = \"100 Gb/s\"\n[segments.s.down]\n\
+                 rate = \"10 Mb/s\"\n[stations.server]\nsegment = \"s\"\n[stations.pc]\nsegment = \"s\"\ncount = {stations}\n\
+                 [traffic.work]\nfrom = \"pc\"\nto = \"server\"\nsize = \"1518 B\"\nthink = \"7.6285 ms\"\n"
+            );
+            let drawing = Drawing::read(&text, "closed.toml").unwrap();
+            let settings = Settings { seed: 1, replications: 5, ..Settings::lasting(Span::from_seconds(100)) };
+            let exchanges = simulate(&drawing, &settings).unwrap().flows[0].exchanges.clone().unwrap();
+            let response = exchanges.took.unwrap().mean;
+            let found = response.value + gap;
+            let expected = f64::from(stations) / fixed_service(stations, think, service).unwrap().throughput - think;
+            // Twice the half width at 95 % of five replications: exceeded in one of 200 runs.
+            let tolerance = 2.0 * response.relative_half_width().unwrap();
+            assert!(tolerance < 0.02, "{stations} stations: {response:?}");
+            assert!((found / expected - 1.0).abs() < tolerance, "{stations} stations: {found}, expected {expected}");
+        }
     }
 }

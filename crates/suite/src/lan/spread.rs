@@ -1,0 +1,79 @@
+//! Whether background stations were served alike. The paper's were not, which surprised its author.
+
+use btu_stats::{KruskalWallis, arithmetic_mean, jain, kruskal_wallis};
+use serde::Serialize;
+
+/// Probability below which stations are said to differ.
+const SIGNIFICANT: f64 = 0.01;
+
+/// How the stations' times of a transaction compare.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// The longest mean time of a station over the shortest.
+    pub longest_over_shortest: f64,
+    /// Jain's index over what the stations got: transactions in the time of one mean transaction.
+    pub fairness: f64,
+    /// Test of equality; `None` where all times are equal.
+    pub equality: Option<KruskalWallis>,
+}
+
+impl Spread {
+    /// Compares stations by the times of their transactions, in seconds. `None` for fewer than two stations, one without
+    /// a transaction, and means that are not positive.
+    pub fn of(stations: &[Vec<f64>]) -> Option<Self> {
+        let means: Option<Vec<f64>> = stations.iter().map(|times| arithmetic_mean(times)).collect();
+        let means =
+            means.filter(|means| means.len() > 1 && means.iter().all(|mean| mean.is_finite() && *mean > 0.0))?;
+        let shortest = means.iter().copied().fold(f64::INFINITY, f64::min);
+        let longest = means.iter().copied().fold(0.0, f64::max);
+        let rates: Vec<f64> = means.iter().map(|mean| shortest / mean).collect();
+        Some(Self {
+            longest_over_shortest: longest / shortest,
+            fairness: jain(&rates)?,
+            equality: kruskal_wallis(stations),
+        })
+    }
+
+    /// Whether the test tells the stations apart at 1 %.
+    pub fn stations_differ(&self) -> bool {
+        self.equality.is_some_and(|equality| equality.p_value < SIGNIFICANT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use btu_medium::Stream;
+
+    /// Ten stations with 200 exponential times each; one of them is `slower` times as slow.
+    fn stations(seed: u64, slower: f64) -> Vec<Vec<f64>> {
+        let mut random = Stream::new(seed, "stations");
+        let mut times = |scale: f64| (0..200).map(|_| -scale * (1.0 - random.share()).ln()).collect();
+        (0..10).map(|station| times(if station == 3 { slower } else { 1.0 })).collect()
+    }
+
+    #[test]
+    fn equal_stations_are_judged_equal_and_a_throttled_one_is_found() {
+        let equal = Spread::of(&stations(1, 1.0)).unwrap();
+        assert!(!equal.stations_differ(), "{equal:?}");
+        assert!(equal.fairness > 0.99, "{equal:?}");
+        let throttled = Spread::of(&stations(1, 3.0)).unwrap();
+        assert!(throttled.stations_differ(), "{throttled:?}");
+        assert!(throttled.longest_over_shortest > 2.5, "{throttled:?}");
+    }
+
+    /// Two stations, one twice as fast: rates 1 and 1/2, fairness 1.5² / (2 x 1.25) = 0.9.
+    #[test]
+    fn fairness_by_hand() {
+        let spread = Spread::of(&[vec![1.0, 1.0], vec![2.0, 2.0]]).unwrap();
+        assert!((spread.fairness - 0.9).abs() < 1e-12, "{spread:?}");
+        assert!((spread.longest_over_shortest - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_has_no_spread() {
+        assert_eq!(Spread::of(&[vec![1.0]]), None);
+        assert_eq!(Spread::of(&[vec![1.0], vec![]]), None);
+        assert_eq!(Spread::of(&[vec![1.0], vec![f64::INFINITY]]), None);
+    }
+}
