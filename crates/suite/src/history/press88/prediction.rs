@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::Task;
 
-/// Steps in which z is searched.
-const STEP: f64 = 0.1;
+/// z is searched in tenths.
+const STEPS: f64 = 10.0;
 
 /// The largest z that is tried, in steps.
 const MOST_STEPS: u32 = 200;
@@ -59,7 +59,7 @@ pub(super) fn all(tasks: &[Task]) -> Vec<Prediction> {
 }
 
 fn fit(service: Service, tasks: &[Task]) -> Prediction {
-    let all = (1..=MOST_STEPS).map(|step| predict(service, f64::from(step) * STEP, tasks));
+    let all = (1..=MOST_STEPS).map(|step| predict(service, f64::from(step) / STEPS, tasks));
     let best = all.min_by(|a, b| a.root_mean_square.total_cmp(&b.root_mean_square));
     best.expect("at least one step")
 }
