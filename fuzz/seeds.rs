@@ -1,18 +1,23 @@
 //! Good octets to begin with, made anew each time: a fuzzer does not guess a signature.
 
-use std::path::Path;
+use std::io::Read;
 
 use btu_control::environment::collect;
 use btu_control::protocol::{HelloReply, PrepareRequest, ReserveRequest};
 use btu_control::trust::{Authority, Choice, Pairing, Role};
-use btu_store::{NewRun, State, Store};
+use btu_store::{Level, Moment, NewRun, State, Store};
 use btu_suite::activity::{Activity, Cpu, Meeting, Order, Rounds, TcpSend, Word, Work};
-use btu_suite::record::{CpuTime, Failure, Outcome, Report};
-use btu_units::{Bytes, Span, Time};
+use btu_suite::cell::Row;
+use btu_suite::hint::{HintPlan, HintRun};
+use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
+use btu_suite::pipe::{Kind, PipePlan, Place, Purpose, SetPlan};
+use btu_suite::plan::{Plan, Profile};
+use btu_suite::record::{CellRecord, CpuTime, Failure, MachineCpu, NetworkResult, Outcome, Report, WireAccount};
+use btu_units::{BitRate, Bytes, Span, Time};
 use prost::Message;
 
 /// Writes seeds of `target` into `directory`.
-pub fn write(target: &str, directory: &Path) {
+pub fn write(target: &str, directory: &std::path::Path) {
     for (number, seed) in of(target).iter().enumerate() {
         std::fs::write(directory.join(format!("seed-{number}")), seed).expect("the corpus can be written");
     }
@@ -23,13 +28,16 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "account" => accounts(),
         "archive" => archives(),
+        "calibration" => vec![CALIBRATION.as_bytes().to_vec()],
         "capture" => vec![capture()],
         "certificate" => certificates(),
         "environment" => vec![json(&collect())],
         "identity" => vec![identity().into_bytes()],
+        "import_and_show" => lines_of_runs(),
         "inventory" => vec![INVENTORY.as_bytes().to_vec()],
         "network_file" => btu_network::library().iter().map(|(_, text)| text.as_bytes().to_vec()).collect(),
         "order" => orders().iter().map(json).collect(),
+        "plan" => plans().iter().map(json).collect(),
         "policy" => vec![POLICY.as_bytes().to_vec()],
         "pairing" => vec![Pairing::new().expect("a code").code().into_bytes(), b"alpha".to_vec()],
         "replies" => {
@@ -37,6 +45,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         }
         "requests" => requests(),
         "revocations" => revocations(),
+        "ssh_words" => vec![b"Welcome!\nbtu-agent-is-ready\n".to_vec(), b"btu-agent-failed: no room\n".to_vec()],
+        "stored_network" => networks().iter().map(json).collect(),
+        "trace_file" => vec![b"0\n1\n1\n\n12\n".to_vec()],
         "word" => vec![json(&Word::Ready { endpoint: Some(([127, 0, 0, 1], 9).into()) })],
         _ => Vec::new(),
     }
@@ -55,6 +66,105 @@ fn accounts() -> Vec<Vec<u8>> {
     let failure = Failure::Died { status: "exit code 1".into() };
     let accounts = outcomes.map(|outcome| Ok::<_, Failure>(report(outcome)));
     accounts.iter().map(json).chain([json(&Err::<Report, _>(failure))]).collect()
+}
+
+const CALIBRATION: &str = r#"{"amounts":{"volumes":[{"component":"SEND","message_bytes":1024,"volume_bytes":4000000}],
+    "host":[{"load":"cpu","amount":17}],"null_cell_ns":12},"network_check":{"items":[{"what":"rate in Mb/s","asked":10.0,
+    "seen":9.9,"allowed":[9.5,10.5]}]}}"#;
+
+/// Every kind of network that a plan can have.
+fn networks() -> Vec<Network> {
+    let host =
+        |station, name: &str, reached| Machine { station, name: name.into(), reached, measured: [192, 0, 2, 1].into() };
+    let tls = Reached::Tls { address: "192.0.2.10:7417".into() };
+    let ssh = Reached::Ssh { destination: "me@beta".into() };
+    let hosts = vec![host(HostRole::Test, "alpha", tls), host(HostRole::Active, "beta", ssh)];
+    let rate = BitRate::from_megabits_per_second(10);
+    let path = Path { rate, delay: Span::from_milliseconds(5), loss: 0.01, duplicate: 0.0, reorder: 0.0 };
+    let stations = Stations { test: "ship".into(), active: "server".into(), passive: None };
+    let text = btu_network::library_text("satellite").expect("a network of the library").to_owned();
+    let drawn = Drawn { name: "satellite".into(), text, stations };
+    vec![Network::Veth, Network::Path(path), Network::Machines(Machines { hosts }), Network::Drawing(drawn)]
+}
+
+/// A plan of each suite, as JSON.
+fn plans() -> Vec<serde_json::Value> {
+    let pipe = PipePlan::new(7, Kind::Tcp, Place::Here);
+    let rating = networks().into_iter().map(|network| Plan::whole(7, Profile::quick(), network));
+    let set = SetPlan::new(Purpose::Load, vec![pipe.clone(), pipe.clone()]);
+    let hint = HintRun { version: 1, pipe: pipe.clone(), two: HintPlan::standard(2), one: Some(HintPlan::standard(1)) };
+    let value = |plan: Result<serde_json::Value, _>| plan.expect("a plan has a JSON form");
+    let rest = [serde_json::to_value(pipe), serde_json::to_value(set), serde_json::to_value(hint)];
+    rating.map(serde_json::to_value).chain(rest).map(value).collect()
+}
+
+/// A run of the rating with a cell of each row, as the lines of an archive.
+fn lines_of_runs() -> Vec<Vec<u8>> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
+    let mut plan = Plan::whole(7, Profile::quick(), Network::Veth);
+    plan.components.truncate(2);
+    plan.messages.truncate(1);
+    let document = serde_json::to_value(&plan).expect("a plan has a JSON form");
+    let now = "2026-01-01T00:00:00Z";
+    let new = NewRun {
+        suite: "btu",
+        profile: "quick",
+        network: "veth",
+        plan: &document,
+        plan_hash: &plan.hash(),
+        ..run(now)
+    };
+    let lock = store.create_run(&new).expect("a run");
+    let machine = serde_json::to_value(collect()).expect("a machine has a JSON form");
+    store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
+    store.save_event(&lock, now, Level::Warning, "two\nlines").expect("an event");
+    for (position, row) in (0..).zip(plan.rows()) {
+        store.save_cell(&lock, &cell(row, position)).expect("a cell");
+    }
+    store.finish(&lock, State::Complete, now).expect("its end");
+    let archive = store.export(&[lock.run()], Vec::new()).expect("an archive");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(archive.as_slice()).read_to_string(&mut text).expect("gzip");
+    // The first and the last line are made anew.
+    let lines: Vec<&str> = text.lines().collect();
+    vec![lines[1..lines.len() - 1].join("\n").into_bytes()]
+}
+
+fn cell(row: Row, position: u32) -> CellRecord {
+    let bytes = Bytes::new(1_000_000);
+    let goodput_bits_per_second = 8e6;
+    CellRecord {
+        row,
+        block: 0,
+        position,
+        faults: Vec::new(),
+        network: Some(NetworkResult { bytes, duration: Span::from_seconds(1), goodput_bits_per_second, loss: 0.0 }),
+        host: None,
+        reports: Vec::new(),
+        stations: Vec::new(),
+        machine: MachineCpu::default(),
+        wire: WireAccount::default(),
+        start_skew_ns: 0,
+        overhead_ns: 0,
+    }
+}
+
+/// A run of nothing.
+fn run(now: &str) -> NewRun<'_> {
+    NewRun {
+        suite: "none",
+        profile: "none",
+        network: "none",
+        label: None,
+        tags: &[],
+        created: now,
+        seed: 7,
+        btu_version: "0.1.0",
+        plan: &serde_json::Value::Null,
+        plan_hash: "none",
+        planned_cells: 1,
+    }
 }
 
 /// One as it is written, and the lines of another: no fuzzer gets compression and checksum right.

@@ -1,12 +1,16 @@
 //! Every decoder that reads what a peer or a stranger's file says.
 
+#[path = "readback.rs"]
+pub mod readback;
+
 /// Gets any octets, and returns.
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 23] = [
+pub const TARGETS: [(&str, Decoder); 29] = [
     ("account", btu_control::fuzz::account),
     ("archive", btu_store::fuzz_import),
+    ("calibration", btu_control::fuzz::calibration),
     ("capture", btu_testbed::fuzz::capture),
     ("certificate", btu_control::fuzz::certificate),
     ("environment", btu_control::fuzz::environment),
@@ -14,17 +18,22 @@ pub const TARGETS: [(&str, Decoder); 23] = [
     ("ftp_reply", btu_load::fuzz::ftp_reply),
     ("house_words", btu_testbed::fuzz::house_words),
     ("identity", btu_control::fuzz::identity),
+    ("import_and_show", readback::import_and_show),
     ("inventory", inventory),
     ("network_file", btu_network::fuzz_read),
     ("order", btu_control::fuzz::order),
     ("pairing", btu_control::fuzz::pairing),
     ("pipe_frame", btu_traffic::fuzz::pipe_frame),
+    ("plan", readback::plan),
     ("policy", btu_control::fuzz::policy),
     ("probe_packet", btu_traffic::fuzz::probe_packet),
     ("replies", btu_control::fuzz::replies),
     ("requests", btu_control::fuzz::requests),
     ("revocations", btu_control::fuzz::revocations),
+    ("ssh_words", btu_control::fuzz::ssh_words),
+    ("stored_network", readback::stored_network),
     ("tcp_token", btu_traffic::fuzz::tcp_token),
+    ("trace_file", btu_network::fuzz_trace),
     ("udp_header", btu_traffic::fuzz::udp_header),
     ("wire_control", btu_testbed::fuzz::wire_control),
     ("word", btu_control::fuzz::word),

@@ -23,6 +23,9 @@ use btu_suite::plan::Plan;
 use btu_suite::schedule::Slot;
 use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
 
+pub(crate) use hosts::fuzz_ssh_words;
+pub(crate) use session::Calibration;
+
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};

@@ -114,6 +114,16 @@ pub fn word(octets: &[u8]) {
     json::<Word>(octets);
 }
 
+/// What is said over ssh before an agent speaks.
+pub fn ssh_words(octets: &[u8]) {
+    crate::coordinator::fuzz_ssh_words(octets);
+}
+
+/// What a stored run knows of its calibration.
+pub fn calibration(octets: &[u8]) {
+    json::<crate::coordinator::Calibration>(octets);
+}
+
 /// A host's policy file.
 pub fn policy(octets: &[u8]) {
     Policy::fuzz(octets);
@@ -142,7 +152,8 @@ mod tests {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 for decode in [
                     super::identity, super::revocations, super::certificate, super::pairing,
-                    super::requests, super::replies, super::order, super::account, super::environment, super::word, super::policy,
+                    super::requests, super::replies, super::order, super::account, super::environment, super::word, super::policy, super::ssh_words,
+                    super::calibration,
                 ] {
                     decode(bytes);
                 }

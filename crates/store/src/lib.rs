@@ -34,9 +34,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-#[doc(hidden)]
-pub use archive::fuzz_import;
 pub use archive::{ARCHIVE_VERSION, ArchiveError, Imported};
+#[doc(hidden)]
+pub use archive::{fuzz_import, fuzz_sealed};
 pub use cells::NewCell;
 pub use error::StoreError;
 pub use keep::{check_label, check_tag};

@@ -29,6 +29,16 @@ fn targets_are_sorted_and_seeds_are_good() {
     for (name, known) in [("inventory", 1), ("policy", 1), ("account", 4), ("archive", 2), ("capture", 1)] {
         assert_eq!(seeds::of(name).len(), known, "{name}");
     }
+    for (name, known) in
+        [("calibration", 1), ("import_and_show", 1), ("plan", 7), ("stored_network", 4), ("trace_file", 1)]
+    {
+        assert_eq!(seeds::of(name).len(), known, "{name}");
+    }
+    let kept = table::readback::imported(&seeds::of("import_and_show")[0]);
+    assert_eq!(kept, Some(1), "the seed is believed, so that its changes go past the first check");
+    for seed in seeds::of("stored_network") {
+        assert!(serde_json::from_slice::<btu_suite::network::Network>(&seed).is_ok());
+    }
     let text = |name| String::from_utf8(seeds::of(name).remove(0)).unwrap();
     assert_eq!(btu_network::Inventory::read(&text("inventory"), "seed").unwrap().hosts.len(), 2);
     let (blocks, left) = btu_testbed::capture::read(&seeds::of("capture")[0]).unwrap();

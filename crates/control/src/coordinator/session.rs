@@ -29,7 +29,7 @@ const DEADLINE_MARGIN: Span = Span::from_seconds(15);
 
 /// What is found out before the first cell and kept for the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Calibration {
+pub(crate) struct Calibration {
     amounts: Amounts,
     network_check: NetworkCheck,
 }

@@ -38,6 +38,7 @@ pub use fuzz::fuzz_read;
 pub use parameters::Parameter;
 pub use problem::{Place, Problem, ReadError};
 pub use trace::Files;
+pub use trace::fuzz_trace;
 
 use crate::drawing::Drawing;
 use crate::segment::Medium;

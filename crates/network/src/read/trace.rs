@@ -50,6 +50,14 @@ fn parse(text: &str) -> Result<Vec<u32>, String> {
     Ok(times)
 }
 
+/// For fuzzers: any octets as the file of a trace.
+pub fn fuzz_trace(octets: &[u8]) {
+    let read = parse(&String::from_utf8_lossy(octets)).and_then(|times| check(&times).map(|()| times));
+    if let Ok(opportunities_ms) = read {
+        let _ = Trace { opportunities_ms }.mean_rate();
+    }
+}
+
 fn check(times: &[u32]) -> Result<(), String> {
     let last = *times.last().ok_or("a trace needs at least one opportunity")?;
     if let Some(place) = times.windows(2).position(|pair| pair[0] > pair[1]) {

@@ -27,6 +27,8 @@ mod readable;
 mod reader;
 
 pub use error::ArchiveError;
+#[doc(hidden)]
+pub use export::fuzz_sealed;
 pub use import::Imported;
 #[doc(hidden)]
 pub use import::fuzz_import;

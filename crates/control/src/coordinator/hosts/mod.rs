@@ -31,6 +31,7 @@ pub use notes::crowd;
 pub use party::Party;
 pub use program::Program;
 pub use roll::roll_call;
+pub(crate) use ssh::fuzz_words as fuzz_ssh_words;
 pub use survey::Survey;
 pub use way::Keys;
 pub use worker_host::{PreparedWorker, Stop, WorkerHost};

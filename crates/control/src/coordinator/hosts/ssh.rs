@@ -12,7 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf};
+use futures_util::FutureExt as _;
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf,
+};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
@@ -168,7 +171,7 @@ impl SshPipe {
         let said = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         match lines.last() {
-            Some(last) => format!("{last}; does `ssh -o BatchMode=yes` work there without a question?"),
+            Some(last) => format!("{}; does `ssh -o BatchMode=yes` work there without a question?", shown(last)),
             None => error.to_string(),
         }
     }
@@ -187,7 +190,7 @@ fn command(program: &Path, destination: &str, script: &str) -> Command {
 }
 
 /// Waits for the agent among whatever else is said.
-async fn hear(words: &mut BufReader<ChildStdout>) -> Result<(), Trouble> {
+async fn hear(words: &mut (impl AsyncBufRead + Unpin)) -> Result<(), Trouble> {
     for _ in 0..MOST_LINES {
         let mut line = Vec::new();
         let read = (&mut *words).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
@@ -207,13 +210,28 @@ async fn hear(words: &mut BufReader<ChildStdout>) -> Result<(), Trouble> {
 
 /// What can be done about a program that cannot run there.
 fn remedy(why: &str) -> String {
-    let shown: String = why.chars().filter(|c| !c.is_control()).take(300).collect();
+    let shown = shown(why);
     if shown.contains("cannot run it") {
         format!(
             "{shown}; give it one that can with --ssh-binary FILE: `scripts/static` makes one for every Linux on x86-64"
         )
     } else {
         shown
+    }
+}
+
+/// What another machine says, as it may stand on a terminal.
+fn shown(said: &str) -> String {
+    said.chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+/// For fuzzers: any octets as what comes over ssh before the agent's first.
+pub(crate) fn fuzz_words(octets: &[u8]) {
+    let mut octets = octets;
+    // There is nothing to wait for.
+    let heard = hear(&mut octets).now_or_never();
+    if let Some(Err(Trouble::Said(said))) = heard {
+        assert!(!said.contains(char::is_control), "{said:?}");
     }
 }
 

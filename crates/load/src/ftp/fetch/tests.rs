@@ -90,6 +90,26 @@ fn what_cannot_be_fetched_is_known_before_the_clock_starts() {
     assert!(prepare(&good).contains("connect"), "{}", prepare(&good));
 }
 
+/// Whoever may fetch must not read by this what other services say, which are no FTP servers.
+#[test]
+fn of_what_a_server_says_only_the_code_is_told() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for (said, wanted) in [
+        ("421 internal-host.corp is closed to 10.2.3.4\r\n", "it answered 421"),
+        // A code of SMTP.
+        ("554 internal-host.corp refused 10.2.3.4\r\n", "no code of FTP"),
+        ("SSH-2.0-internal\r\n", "none of FTP"),
+        ("0 internal\r\n", "none of FTP"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let address = listener.local_addr().expect("bound");
+        let server = thread::spawn(move || listener.accept().expect("a client").0.write_all(said.as_bytes()));
+        let message = perform(&order(address, directory.path(), None, bytes(1))).expect_err("no FTP server");
+        assert!(message.contains(wanted) && !message.contains("internal") && !message.contains("10.2"), "{message}");
+        server.join().expect("no panic").expect("it was said");
+    }
+}
+
 /// A server that takes every login and sends `content` for every file, then `last` on the control connection.
 fn odd_server(content: &'static [u8], last: &'static str) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

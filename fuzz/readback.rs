@@ -1,0 +1,110 @@
+//! What is stored, read back: all that `btu show`, `btu runs` and `btu --resume` do with what an imported file says.
+
+use std::cell::RefCell;
+use std::io::Cursor;
+
+use btu_store::{RunRow, Store};
+use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
+use btu_suite::network::Network;
+use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
+use btu_suite::plan::{self, Plan};
+use btu_suite::verdict::{Context, judge, rating_of};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+thread_local! {
+    /// Made once; what is imported into it is deleted again.
+    static STORE: RefCell<(tempfile::TempDir, Store)> = RefCell::new({
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
+        (directory, store)
+    });
+}
+
+/// Lines of an archive between its first and its last: what is believed of them is shown.
+pub(super) fn import_and_show(octets: &[u8]) {
+    imported(octets);
+}
+
+/// The same; how many runs were believed, nothing where the file was refused.
+pub fn imported(octets: &[u8]) -> Option<usize> {
+    let text = String::from_utf8_lossy(octets);
+    let runs = text.lines().filter(|line| line.starts_with("{\"run\":")).count();
+    let archive = btu_store::fuzz_sealed(&text, runs).expect("memory takes it");
+    STORE.with_borrow_mut(|(_, store)| {
+        let imported = store.import(Cursor::new(archive)).ok()?;
+        for run in imported.iter().filter(|run| run.new) {
+            let name = run.run.to_string();
+            let row = store.run(&name).expect("what was imported can be read");
+            show(store, &row);
+            store.delete(store.lock(run.run).expect("nobody writes it")).expect("it can be deleted");
+        }
+        Some(imported.len())
+    })
+}
+
+fn show(store: &Store, row: &RunRow) {
+    let run = row.summary.id;
+    let verdict = match row.summary.suite.as_str() {
+        plan::SUITE => {
+            let Some(plan) = read::<Plan>(&row.plan) else { panic!("its plan was read when it was imported") };
+            let context = Context::complete(plan, 2);
+            let readings = store.readings(run).expect("its readings can be read");
+            drop(rating_of(&readings, &context));
+            serde_json::to_string(&judge(&store.cells(run).expect("its cells can be read"), &context))
+        }
+        pipe::SUITE => {
+            let plan = read::<PipePlan>(&row.plan).expect("a plan");
+            serde_json::to_string(&pipe::judge(&plan, &store.records::<Point>(run).expect("points")))
+        }
+        hint::SUITE => {
+            let plan = read::<HintRun>(&row.plan).expect("a plan");
+            serde_json::to_string(&judge_run(&plan, &store.records::<HintRecord>(run).expect("records")))
+        }
+        suite if Purpose::of_suite(suite).is_some() => {
+            let plan = read::<SetPlan>(&row.plan).expect("a plan");
+            serde_json::to_string(&judge_set(&plan, &store.records::<SetPoint>(run).expect("points")))
+        }
+        _ => serde_json::to_string(row),
+    };
+    verdict.expect("a verdict can be printed");
+}
+
+fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    serde_json::from_value(value.clone()).ok()
+}
+
+/// A plan of any suite: its name, its rows, its sizes, what is raised for it.
+pub(super) fn plan(octets: &[u8]) {
+    if let Some(plan) = again::<Plan>(octets) {
+        assert!(plan.rows().len() < 100_000, "{} rows", plan.rows().len());
+        drop((plan.hash(), plan.shuffled(1, plan.rows()), plan.network.to_string(), plan.stream_time()));
+        drop(plan.network.topology().map_err(|error| error.to_string()));
+    }
+    if let Some(plan) = again::<PipePlan>(octets) {
+        drop((plan.hash(), plan.sizes.list(), plan.sizes.to_string()));
+    }
+    if let Some(plan) = again::<SetPlan>(octets) {
+        drop((plan.hash(), judge_set(&plan, &[])));
+    }
+    if let Some(plan) = again::<HintRun>(octets) {
+        drop((plan.hash(), judge_run(&plan, &[])));
+    }
+}
+
+/// A network as a plan has it.
+pub(super) fn stored_network(octets: &[u8]) {
+    if let Some(network) = again::<Network>(octets) {
+        drop((network.to_string(), network.roles()));
+        drop(network.topology().map_err(|error| error.to_string()));
+    }
+}
+
+/// What is understood can be said again, and is the same.
+fn again<T: Serialize + DeserializeOwned>(octets: &[u8]) -> Option<T> {
+    let value: T = serde_json::from_slice(octets).ok()?;
+    let text = serde_json::to_string(&value).expect("what was read can be written");
+    assert!(serde_json::from_str::<T>(&text).is_ok(), "{text}");
+    Some(value)
+}
