@@ -70,3 +70,33 @@ fn the_container_has_the_project_s_compiler_and_program() {
             && values(&unit(), "ExecStart")[0].starts_with("/usr/bin/btu agent")
     );
 }
+
+/// The bill of materials names what is linked, once each, with what it depends on; and nothing that only tests use.
+#[test]
+fn the_bill_of_materials_names_what_is_linked() {
+    let output = Command::new(at_root("scripts/sbom")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let bom: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&bom["bomFormat"], &bom["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
+    assert_eq!(bom["metadata"]["component"]["version"], env!("CARGO_PKG_VERSION"));
+    let components = bom["components"].as_array().unwrap();
+    let named = |name: &str| components.iter().find(|component| component["name"] == name);
+    for linked in ["rustls", "rusqlite", "btu-traffic", "serde"] {
+        assert!(named(linked).is_some(), "{linked}");
+    }
+    for apart in ["proptest", "insta", "vt100", "serde_derive", "tonic-prost-build"] {
+        assert!(named(apart).is_none(), "{apart}");
+    }
+    let is_whole = |component: &&serde_json::Value| {
+        let ours = component["name"].as_str().unwrap().starts_with("btu-");
+        component["licenses"].is_array() && (ours || component["hashes"][0]["content"].as_str().unwrap().len() == 64)
+    };
+    assert_eq!(components.iter().filter(is_whole).count(), components.len());
+    let references: std::collections::BTreeSet<&str> =
+        components.iter().map(|component| component["bom-ref"].as_str().unwrap()).collect();
+    assert_eq!(references.len(), components.len());
+    for dependency in bom["dependencies"].as_array().unwrap() {
+        let on = dependency["dependsOn"].as_array().unwrap();
+        assert!(on.iter().all(|on| references.contains(on.as_str().unwrap())), "{dependency}");
+    }
+}
