@@ -8,5 +8,5 @@ mod rated;
 
 pub(crate) use access::own_name;
 pub(crate) use beside::{reach, remote};
-pub(crate) use check::{run, stored};
+pub(crate) use check::run;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};

@@ -36,6 +36,7 @@ mod resume;
 mod runs;
 mod sim;
 mod stored;
+mod suites;
 mod terminal;
 
 use std::process::ExitCode;

@@ -32,7 +32,7 @@ use crate::cli::{Common, Pipe};
 use crate::preflight;
 
 pub(crate) use compare::compare;
-pub(crate) use show::{cells, is_ours, stored};
+pub(crate) use show::{Outcome, is_ours, outcome, plan, text};
 
 use ground::Ground;
 use interruption::Interruption;

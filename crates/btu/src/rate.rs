@@ -15,7 +15,7 @@ use crate::cli::{Common, Rate};
 use crate::exit::Refusal;
 use crate::hosts::{self, Gathered};
 use crate::progress::Bar;
-use crate::resume::{self, Measuring};
+use crate::resume;
 use crate::{preflight, runs};
 
 pub(crate) use btu_suite::plan::SUITE;
@@ -149,7 +149,7 @@ fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
 
 /// The plan of a run that is to be resumed, which is one of ours and as it was.
 fn stored_plan(row: &RunRow, rate: &Rate) -> anyhow::Result<Plan> {
-    resume::made_by(row, Measuring::Rate)?;
+    resume::made_by(row, "btu rate")?;
     let plan: Plan = resume::plan(row)?;
     resume::is_its_plan(row, (plan.version, Plan::VERSION), &plan.hash())?;
     let given = ftp_server(rate);

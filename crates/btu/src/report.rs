@@ -5,33 +5,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
-use btu_control::environment::settings;
-use btu_report::html::{Page, html};
-use btu_report::{Origin, RunReport, csv, markdown, page_workbook, rate_text, run_page, svg};
-use btu_store::Store;
+use btu_report::html::html;
+use btu_report::{csv, markdown, page_workbook, svg};
+use btu_store::{RunRow, Store};
 use btu_suite::history::Study;
 
 use crate::cli::{Common, Format, Report};
 use crate::exit::Refusal;
-use crate::stored::Stored;
 use crate::terminal::{file_options, print, text_options};
-use crate::{files, preflight, runs};
+use crate::{files, preflight, suites};
 
 /// Makes a report.
 pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
     check(report)?;
     let store = preflight::store(common)?;
-    let stored = Stored::named(&store, &report.run)?;
+    let row = store.run(&report.run)?;
     // `--json` holds for every command, and means that format here.
     let format = if common.json { Format::Json } else { report.format };
-    let to = target(report, format, &stored);
-    let content = content(format, &store, &stored, report, to.is_none())?;
+    let to = target(report, format, &row);
+    let content = content(format, &store, &row, report, to.is_none())?;
     let Some(path) = to else { return write_out(&content) };
     files::save(&path, &content)?;
     if report.open {
         open(&path)?;
     }
-    print(&format!("Report of run {} is in {}\n", stored.row.summary.id, path.display()))
+    print(&format!("Report of run {} is in {}\n", row.summary.id, path.display()))
 }
 
 /// What makes no sense is refused before anything is read.
@@ -48,8 +46,8 @@ fn check(report: &Report) -> Result<(), Refusal> {
 }
 
 /// The file to write; `None` is standard output.
-fn target(report: &Report, format: Format, stored: &Stored) -> Option<PathBuf> {
-    let default = |ending: &str| Some(PathBuf::from(format!("btu-report-{}.{ending}", stored.row.summary.id)));
+fn target(report: &Report, format: Format, row: &RunRow) -> Option<PathBuf> {
+    let default = |ending: &str| Some(PathBuf::from(format!("btu-report-{}.{ending}", row.summary.id)));
     match (&report.output, format) {
         (Some(path), _) if path.as_os_str() == "-" => None,
         (Some(path), _) => Some(path.clone()),
@@ -59,49 +57,22 @@ fn target(report: &Report, format: Format, stored: &Stored) -> Option<PathBuf> {
     }
 }
 
-fn content(
-    format: Format,
-    store: &Store,
-    stored: &Stored,
-    report: &Report,
-    to_terminal: bool,
-) -> anyhow::Result<Vec<u8>> {
+fn content(format: Format, store: &Store, row: &RunRow, report: &Report, to_terminal: bool) -> anyhow::Result<Vec<u8>> {
+    let suite = suites::of(row)?;
+    let page = || suite.page(store, row, &report.with);
     let text = match format {
         Format::Text => {
             let options = if to_terminal { text_options() } else { file_options() };
-            rate_text(&stored.verdict, &stored.head(store), &options)
+            suite.text(store, row, &options)?
         }
-        Format::Json => runs::document(stored)?,
-        Format::Html => html(&page(store, stored, report)),
-        Format::Markdown => markdown(&page(store, stored, report)),
-        Format::Csv => csv(&page(store, stored, report)),
-        Format::Xlsx => return Ok(page_workbook(&page(store, stored, report))?),
-        Format::Svg => {
-            svg(&page(store, stored, report)).context("drawing the run: nothing was measured that could be drawn")?
-        }
+        Format::Json => suite.json(store, row)?,
+        Format::Html => html(&page()?),
+        Format::Markdown => markdown(&page()?),
+        Format::Csv => csv(&page()?),
+        Format::Xlsx => return Ok(page_workbook(&page()?)?),
+        Format::Svg => svg(&page()?).context("drawing the run: nothing was measured that could be drawn")?,
     };
     Ok(text.into_bytes())
-}
-
-fn page(store: &Store, stored: &Stored, report: &Report) -> Page {
-    let run = &stored.row.summary;
-    let origin = Origin {
-        uuid: run.uuid.clone(),
-        label: run.label.clone(),
-        version: run.btu_version.clone(),
-        plan_hash: stored.row.plan_hash.clone(),
-        plan_is_known: stored.plan_is_known,
-    };
-    run_page(&RunReport {
-        run: &stored.head(store),
-        origin: &origin,
-        verdict: &stored.verdict,
-        plan: &stored.plan,
-        cells: &stored.cells,
-        settings: &stored.before().as_ref().map(settings).unwrap_or_default(),
-        changes: &stored.changes(),
-        beside: &report.with,
-    })
 }
 
 fn write_out(content: &[u8]) -> anyhow::Result<()> {

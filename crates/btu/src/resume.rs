@@ -3,51 +3,20 @@
 
 use btu_control::environment::Environment;
 use btu_store::{RunLock, RunRow, State, Store};
-use btu_suite::hint;
 use serde::de::DeserializeOwned;
 
 use crate::exit::Refusal;
 use crate::provenance::{self, Difference, Start};
-use crate::{pipe, rate};
-
-/// A command that measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Measuring {
-    Rate,
-    Pipe,
-}
-
-impl Measuring {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "btu rate",
-            Self::Pipe => "btu pipe",
-        }
-    }
-}
+use crate::suites;
 
 /// Refuses a run that `command` did not make, with the command that goes on with it, if there is one.
-pub(crate) fn made_by(row: &RunRow, command: Measuring) -> Result<(), Refusal> {
-    let (run, suite) = (row.summary.id, row.summary.suite.as_str());
-    let maker = match suite {
-        rate::SUITE => Measuring::Rate,
-        hint::SUITE => {
-            return Err(Refusal::Usage(format!(
-                "run {run} is one of HINT, whose steps belong together: begin a new one with `btu pipe --hint`"
-            )));
-        }
-        suite if pipe::is_ours(suite) => Measuring::Pipe,
-        _ => {
-            return Err(Refusal::Usage(format!(
-                "run {run} is of the suite `{suite}`, which cannot be resumed: see it with `btu show {run}`"
-            )));
-        }
-    };
+pub(crate) fn made_by(row: &RunRow, command: &str) -> Result<(), Refusal> {
+    let run = row.summary.id;
+    let maker = suites::of(row)?.resumed_by(row).map_err(Refusal::Usage)?;
     if maker == command {
         return Ok(());
     }
-    let name = maker.name();
-    Err(Refusal::Usage(format!("run {run} is one of `{name}`: resume it with `{name} --resume {run}`")))
+    Err(Refusal::Usage(format!("run {run} is one of `{maker}`: resume it with `{maker} --resume {run}`")))
 }
 
 /// The plan of a run.

@@ -1,16 +1,13 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
-use btu_report::{RunLine, rate_text, runs_text, shell_word};
-use btu_store::{RunId, RunRow, RunSummary, Store};
-use btu_suite::record::CellRecord;
-use btu_suite::roll;
-use btu_suite::verdict::{Title, Verdict};
-use serde::Serialize;
+use btu_report::{RunLine, runs_text, shell_word};
+use btu_store::{RunId, RunSummary, Store};
+use btu_suite::verdict::Title;
 
 use crate::cli::{Common, Runs, Show};
-use crate::stored::{Rated, Stored, among_others, duration};
+use crate::stored::{Rated, among_others, duration};
 use crate::terminal::{print, print_json, text_options};
-use crate::{hosts, pipe, preflight, provenance, rate};
+use crate::{preflight, rate, suites};
 
 /// Lists the stored runs.
 pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
@@ -33,62 +30,19 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
 pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let row = store.run(&show.run)?;
-    if pipe::is_ours(&row.summary.suite) {
-        return if show.cells { pipe::cells(&store, &row, common) } else { pipe::stored(&store, &row, common) };
-    }
-    if row.summary.suite == roll::SUITE {
-        return hosts::stored(&store, &row, common);
-    }
-    let stored = Stored::named(&store, &show.run)?;
-    if show.cells { print_cells(&stored.cells, common) } else { print_stored(&store, &stored, common) }
-}
-
-/// What `--json` prints of a run.
-#[derive(Serialize)]
-struct Document<'a> {
-    run: &'a RunRow,
-    result: &'a Verdict,
-    /// On what else it was resumed, a sentence each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    resumed_elsewhere: Vec<String>,
+    let suite = suites::of(&row)?;
+    print(&match (show.cells, common.json) {
+        (true, is_json) => suite.cells(&store, &row, is_json)?,
+        (false, true) => suite.json(&store, &row)?,
+        (false, false) => suite.text(&store, &row, &text_options())?,
+    })
 }
 
 /// Prints the result of a run.
 pub(crate) fn print_result(store: &Store, run: RunId, common: &Common) -> anyhow::Result<()> {
-    print_stored(store, &Stored::read(store, run)?, common)
-}
-
-/// What `--json` prints of a run, as text.
-pub(crate) fn document(stored: &Stored) -> anyhow::Result<String> {
-    let resumed_elsewhere = provenance::changes(&stored.row);
-    let document = Document { run: &stored.row, result: &stored.verdict, resumed_elsewhere };
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
-}
-
-fn print_stored(store: &Store, stored: &Stored, common: &Common) -> anyhow::Result<()> {
-    if common.json {
-        return print(&document(stored)?);
-    }
-    print(&rate_text(&stored.verdict, &stored.head(store), &text_options()))
-}
-
-fn print_cells(cells: &[CellRecord], common: &Common) -> anyhow::Result<()> {
-    if common.json {
-        // On one line: spread out, the samples of a run would be a hundred megabytes.
-        return print(&serde_json::to_string(cells)?);
-    }
-    let text: Vec<String> = cells.iter().map(cell_line).collect();
-    print(&text.join("\n"))
-}
-
-fn cell_line(cell: &CellRecord) -> String {
-    let network = cell.network.as_ref().map_or_else(String::new, |network| {
-        format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration)
-    });
-    let host = cell.host.as_ref().map_or_else(String::new, |host| format!("  host {}", host.duration));
-    let line = format!("{:>2} {:<34} {network}{host}", cell.block + 1, cell.row.to_string());
-    let faults = cell.faults.iter().map(|fault| format!("      INVALID: {fault}"));
-    std::iter::once(line).chain(faults).collect::<Vec<_>>().join("\n")
+    let row = store.run(&run.to_string())?;
+    let suite = suites::of(&row)?;
+    print(&if common.json { suite.json(store, &row)? } else { suite.text(store, &row, &text_options())? })
 }
 
 /// The user's own words for a run: its label, and each tag with a mark.

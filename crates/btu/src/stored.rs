@@ -1,7 +1,9 @@
 //! A stored run with everything that can be said of it: what `show`, `report` and `compare` begin with.
 
-use btu_control::environment::{Environment, differences};
-use btu_report::RunHead;
+use std::collections::BTreeMap;
+
+use btu_control::environment::{Environment, differences, settings};
+use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
@@ -32,11 +34,6 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Reads the run that the user calls `name`: `r12`, `latest`, or the beginning of a uuid.
-    pub(crate) fn named(store: &Store, name: &str) -> anyhow::Result<Self> {
-        Self::read(store, store.find(name)?)
-    }
-
     /// Reads `run` and judges it.
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
@@ -67,16 +64,55 @@ impl Stored {
 
     /// What changed on the machine from before the first cell to after the last, a sentence each.
     pub(crate) fn changes(&self) -> Vec<String> {
-        // Of real hosts the one under test.
-        let is_tested =
-            |environment: &serde_json::Value| environment["station"].as_str().is_none_or(|one| one == "test");
-        let mut after = self.row.environments.iter();
-        let after = after.rfind(|(moment, environment)| *moment == Moment::After && is_tested(environment));
-        let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
-        match (self.before(), after) {
-            (Some(before), Some(after)) => differences(&before, &after),
-            _ => Vec::new(),
-        }
+        changes(&self.row)
+    }
+}
+
+fn changes(row: &RunRow) -> Vec<String> {
+    // Of real hosts the one under test.
+    let is_tested = |environment: &serde_json::Value| environment["station"].as_str().is_none_or(|one| one == "test");
+    // The far end of a pipe has a name; this machine has none.
+    let is_here = |environment: &serde_json::Value| environment["name"].is_null() || !environment["station"].is_null();
+    let mut after = row.environments.iter();
+    let after = after.rfind(|(moment, found)| *moment == Moment::After && is_tested(found) && is_here(found));
+    let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
+    match (before(row), after) {
+        (Some(before), Some(after)) => differences(&before, &after),
+        _ => Vec::new(),
+    }
+}
+
+/// Where a run came from.
+pub(crate) fn origin(row: &RunRow, plan_is_known: bool) -> Origin {
+    let run = &row.summary;
+    Origin {
+        uuid: run.uuid.clone(),
+        label: run.label.clone(),
+        version: run.btu_version.clone(),
+        plan_hash: row.plan_hash.clone(),
+        plan_is_known,
+    }
+}
+
+/// What a report says of any stored run beside its result.
+pub(crate) struct Surroundings {
+    head: RunHead,
+    origin: Origin,
+    settings: BTreeMap<String, String>,
+    changes: Vec<String>,
+}
+
+impl Surroundings {
+    /// Of this run, whose plan can be read.
+    pub(crate) fn of(store: &Store, row: &RunRow) -> Self {
+        let settings = before(row).as_ref().map(settings).unwrap_or_default();
+        Self { head: head(store, row), origin: origin(row, true), settings, changes: changes(row) }
+    }
+
+    /// As a report takes it.
+    pub(crate) fn stored(&self) -> StoredRun<'_> {
+        let Self { head, origin, settings, changes } = self;
+        StoredRun { run: head, origin, settings, changes }
     }
 }
 

@@ -21,11 +21,13 @@ mod pictures;
 mod pipe;
 mod rank;
 mod roll;
+mod roll_page;
 mod run_page;
 mod runs;
 mod sheet;
 mod shell;
 mod sim;
+mod stored_page;
 mod text;
 mod xlsx;
 mod xlsx_page;
@@ -34,7 +36,7 @@ pub use compare::{comparison_markdown, comparison_page, comparison_text};
 pub use csv::csv;
 pub use doctor::doctor_text;
 pub use head::{RunHead, TextOptions};
-pub use hint::{hint_csv, hint_picture, hint_text};
+pub use hint::{hint_csv, hint_page, hint_picture, hint_text};
 pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
 pub use keys::{KeyRow, KeyState, keys_text};
 pub use machines::machines_text;
@@ -49,15 +51,17 @@ pub use model_check::{
 };
 pub use pictures::svg;
 pub use pipe::{
-    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_text, named_signatures, np_out, pipe_csv, pipe_picture,
-    pipe_plot, pipe_text, set_csv, set_text, set_title, signature_names,
+    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_text, named_signatures, np_out, pipe_csv, pipe_page,
+    pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text, set_title, signature_names,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use roll::roll_text;
-pub use run_page::{Origin, RuleFacts, RunMark, RunReport, run_marks, run_page};
+pub use roll_page::roll_page;
+pub use run_page::{RuleFacts, RunMark, RunReport, run_marks, run_page};
 pub use runs::{RunLine, runs_text};
 pub use shell::shell_word;
 pub use sim::sim_text;
+pub use stored_page::{Origin, StoredRun};
 pub use text::rate_text;
 pub use xlsx::{WorkbookError, workbook};
 pub use xlsx_page::page_workbook;

@@ -2,29 +2,17 @@
 
 use std::time::Instant;
 
-use anyhow::Context;
 use btu_control::coordinator::{HostCall, roll_call};
-use btu_report::roll_text;
-use btu_store::{Moment, NewCell, NewRun, RunId, RunRow, State, Store};
+use btu_store::{Moment, NewCell, NewRun, RunId, State, Store};
 use btu_suite::roll::{Roll, SUITE};
 use btu_units::{Bytes, Span};
-use serde::Serialize;
 
 use super::access::access;
 use super::named;
 use crate::cli::{CheckHosts, Common, Hosts};
 use crate::exit::Refusal;
 use crate::progress::Steps;
-use crate::stored::head;
-use crate::terminal::{print, print_json, text_options};
-use crate::{preflight, rate};
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Document<'a> {
-    run: &'a RunRow,
-    result: Roll,
-}
+use crate::{preflight, rate, runs};
 
 /// Greets the hosts.
 pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
@@ -39,7 +27,7 @@ pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
     steps.clear();
     let roll = roll?;
     let run = save(&mut store, check, &calls, &roll, began)?;
-    stored(&store, &store.run(&run.to_string())?, common)?;
+    runs::print_result(&store, run, common)?;
     let silent: Vec<&str> =
         roll.hosts.iter().filter(|host| host.trouble.is_some()).map(|host| host.name.as_str()).collect();
     if silent.is_empty() {
@@ -96,14 +84,4 @@ fn save(
     )?;
     store.finish(&lock, State::Complete, &rate::wall_clock())?;
     Ok(lock.run())
-}
-
-/// Shows a stored roll call.
-pub(crate) fn stored(store: &Store, row: &RunRow, common: &Common) -> anyhow::Result<()> {
-    let result =
-        store.records::<Roll>(row.summary.id)?.into_iter().next().context("this run has stored no roll call")?;
-    if common.json {
-        return print_json(&Document { run: row, result });
-    }
-    print(&roll_text(&result, &head(store, row), &text_options()))
 }

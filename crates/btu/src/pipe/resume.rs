@@ -7,7 +7,7 @@ use btu_suite::pipe::{self, PipePlan, Place, Point, SetPlan, SetPoint, points_of
 use super::job::Job;
 use super::plan::{Asked, Stations, remote_of};
 use crate::cli::Resuming;
-use crate::resume::{self, Measuring};
+use crate::resume;
 
 /// A run that is to be finished.
 pub(super) struct Resumed {
@@ -21,7 +21,7 @@ pub(super) struct Resumed {
 
 /// What this run asked for.
 pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
-    resume::made_by(row, Measuring::Pipe)?;
+    resume::made_by(row, "btu pipe")?;
     let job = if row.summary.suite == pipe::SUITE {
         Job::One(Box::new(resume::plan(row)?))
     } else {

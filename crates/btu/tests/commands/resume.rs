@@ -156,12 +156,18 @@ fn a_run_of_another_command_is_sent_there() {
         ("pipe", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
         ("pipe-load", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
         ("hint", "is one of HINT"),
-        ("hosts", "cannot be resumed: see it with `btu show r1`"),
+        ("hosts", "greeted hosts, which takes no time to do again: `btu hosts check`"),
+        ("tomorrow", "is of the suite `tomorrow`, which this btu does not know: use btu 0.1.0, which made it"),
     ] {
         connection.execute("UPDATE runs SET suite = ?1", [suite]).unwrap();
         let (code, _, errors) = shelf.btu(&["rate", "--resume", "r1"]);
         assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
         assert!(errors.contains(word), "{errors}");
+    }
+    for command in [["show", "r1"], ["report", "r1"]] {
+        let (code, out, errors) = shelf.btu(&command);
+        assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
+        assert!(errors.contains("suite `tomorrow`"), "{errors}");
     }
 }
 

@@ -1,11 +1,13 @@
 //! HINT on paper: text with the QUIPS graph for a terminal, the graph as a picture, a file for other programs.
 
 mod csv;
+mod page;
 mod picture;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use csv::hint_csv;
+pub use page::hint_page;
 pub use picture::hint_picture;
 pub use text::hint_text;

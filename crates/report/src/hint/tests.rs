@@ -1,11 +1,14 @@
 //! Reports on a run of HINT that was made up after the 1996 paper's.
 
+use std::collections::BTreeMap;
+
 use btu_stats::{Estimate, Interval};
 use btu_suite::hint::{HintPlan, HintPoint, HintResult, HintVerdict, judge};
 use btu_units::Span;
 
 use super::*;
 use crate::head::{RunHead, TextOptions};
+use crate::stored_page::{Origin, StoredRun};
 
 /// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds are those that the law asks for.
 fn verdict(processes: u64, exchange: f64, each: f64, message: Option<f64>) -> HintVerdict {
@@ -47,6 +50,28 @@ fn head() -> RunHead {
         own_cost: None,
         notes: vec!["the governor changed".to_owned()],
     }
+}
+
+#[test]
+fn the_report() {
+    let origin = Origin {
+        uuid: "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11".to_owned(),
+        label: None,
+        version: "0.1.0".to_owned(),
+        plan_hash: "0123456789abcdef".to_owned(),
+        plan_is_known: true,
+    };
+    let (run, settings) = (head(), BTreeMap::new());
+    let stored = StoredRun { run: &run, origin: &origin, settings: &settings, changes: &[] };
+    let page = hint_page(&stored, &result(), "TCP");
+    assert_eq!(page.headline, "HINT between two processes over TCP: 456000 net QUIPS");
+    let text = crate::markdown(&page);
+    assert!(text.contains("Two processes are faster than one from 128 intervals on."), "{text}");
+    assert!(text.contains("* **seen during the run**: the governor changed"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("| two processes | ")).count(), 41);
+    let mut wrong = result();
+    wrong.one.as_mut().unwrap().outside = 2;
+    assert!(hint_page(&stored, &wrong, "TCP").doubts.iter().any(|doubt| doubt.title == "wrong answers"));
 }
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };

@@ -20,18 +20,37 @@ pub(super) fn of_several(verdicts: &[(String, &PipeVerdict)], run: &RunHead, opt
         all.push(format!("  {}", paint.doubt("seen during the run")));
         all.extend(inside(note, 0));
     }
-    for reasons in alike(verdicts) {
-        let first = reasons[0].1;
-        all.push(format!("  {}", paint.doubt(first.cause.title())));
-        let is_the_same =
-            reasons.len() == verdicts.len() && reasons.iter().all(|(_, reason)| reason.seen == first.seen);
-        for (name, reason) in &reasons[..if is_the_same { 1 } else { reasons.len() }] {
-            let name = if is_the_same || name.is_empty() { String::new() } else { format!("{name}: ") };
-            all.extend(inside(&format!("{name}{}", reason.seen), 0));
+    for reason in together(verdicts) {
+        all.push(format!("  {}", paint.doubt(reason.title)));
+        for seen in &reason.seen {
+            all.extend(inside(seen, 0));
         }
-        all.extend(inside(&format!("try: {}", first.advice), 5));
+        all.extend(inside(&format!("try: {}", reason.advice), 5));
     }
     if all.is_empty() { all } else { std::iter::once(paint.title("Warnings")).chain(all).collect() }
+}
+
+/// A reason to doubt one or several signatures.
+pub(super) struct Reason<'a> {
+    pub(super) title: &'static str,
+    /// What was seen, with the signature's name where it does not hold for all of them alike.
+    pub(super) seen: Vec<String>,
+    pub(super) advice: &'a str,
+}
+
+/// Reasons of several signatures with their names: what holds for all of them is said once.
+pub(super) fn together<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Reason<'a>> {
+    let reason = |reasons: Vec<(&str, &'a PipeWarning)>| {
+        let first = reasons[0].1;
+        let is_the_same =
+            reasons.len() == verdicts.len() && reasons.iter().all(|(_, reason)| reason.seen == first.seen);
+        let named = |(name, reason): &(&str, &PipeWarning)| {
+            if is_the_same || name.is_empty() { reason.seen.clone() } else { format!("{name}: {}", reason.seen) }
+        };
+        let seen = reasons[..if is_the_same { 1 } else { reasons.len() }].iter().map(named).collect();
+        Reason { title: first.cause.title(), seen, advice: &first.advice }
+    };
+    alike(verdicts).into_iter().map(reason).collect()
 }
 
 /// Reasons of the same title together, in the order in which they come first.

@@ -1,5 +1,7 @@
 //! Reports on signatures that were made up.
 
+use std::collections::BTreeMap;
+
 use btu_suite::cell::Load;
 use btu_suite::pipe::{
     Books, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Purpose, SetPlan, SetPoint, SetVerdict, Trial,
@@ -9,6 +11,7 @@ use btu_units::{Bytes, Span};
 
 use super::*;
 use crate::head::{RunHead, TextOptions};
+use crate::stored_page::{Origin, StoredRun};
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
 
@@ -51,6 +54,42 @@ fn head() -> RunHead {
         own_cost: None,
         notes: Vec::new(),
     }
+}
+
+/// What `draw` makes of a made-up stored run, in Markdown.
+fn reported(draw: impl FnOnce(&StoredRun) -> crate::html::Page) -> String {
+    let origin = Origin {
+        uuid: "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11".to_owned(),
+        label: Some("before | after".to_owned()),
+        version: "0.1.0".to_owned(),
+        plan_hash: "0123456789abcdef".to_owned(),
+        plan_is_known: true,
+    };
+    let settings = BTreeMap::from([("governor".to_owned(), "performance".to_owned())]);
+    let changes = ["frequency governor: performance before, powersave after".to_owned()];
+    crate::markdown(&draw(&StoredRun { run: &head(), origin: &origin, settings: &settings, changes: &changes }))
+}
+
+#[test]
+fn the_report_of_a_signature() {
+    let verdict = verdict(Kind::Tcp, "1,1KB,64KB,256KB,1MB", 11.2e-6, 32e9);
+    insta::assert_snapshot!(reported(|stored| pipe_page(stored, &verdict)));
+}
+
+#[test]
+fn the_report_of_a_busy_machine() {
+    let loads = [(Kind::Tcp, Load::Idle, 1e-5, 30e9), (Kind::Tcp, Load::Cpu, 4e-5, 24e9)];
+    let verdict = set(Purpose::Load, &loads);
+    let text = reported(|stored| set_page(stored, &verdict));
+    let without_sizes: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with("| idle | ") && !line.starts_with("| cpu | ")).collect();
+    insta::assert_snapshot!(without_sizes.join("\n"));
+    let figures = |name: &str| text.lines().filter(|line| line.starts_with(&format!("| {name} | "))).count();
+    assert_eq!(
+        (figures("idle"), figures("cpu")),
+        (2 + 2 * 124, 3 + 2 * 124),
+        "each size in both graphs, and the tables"
+    );
 }
 
 fn tcp() -> PipeVerdict {

@@ -1,4 +1,4 @@
-//! The machine: what moving bytes cost it, what it was like, and what changed.
+//! What moving bytes costs the machine.
 
 use btu_suite::verdict::CpuRow;
 
@@ -50,20 +50,4 @@ fn table(rows: &[CpuRow]) -> Table {
         table.rows.push(row(&[&called(one.load), &one.message.count().to_string()], cells));
     }
     table
-}
-
-/// Every setting that was recorded, and what changed.
-pub(super) fn environment(report: &RunReport) -> Option<Section> {
-    if report.settings.is_empty() {
-        let nothing = "Nothing was recorded of the machine, or it cannot be read by this version.".to_owned();
-        return Section::of("Environment", "", vec![Block::Text(nothing)]);
-    }
-    let changes = if report.changes.is_empty() {
-        "No setting changed between the start and the end of the run.".to_owned()
-    } else {
-        format!("Changed under way: {}.", report.changes.join("; "))
-    };
-    let mut table = Table::new("Settings before the run", &["setting", "value"], 2);
-    table.rows = report.settings.iter().map(|(name, value)| row(&[name, value], [])).collect();
-    Section::of("Environment", "As it was before the first cell.", vec![Block::Text(changes), Block::Table(table)])
 }

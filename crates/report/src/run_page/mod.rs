@@ -25,6 +25,7 @@ pub use rules::{RuleFacts, RunMark, run_marks};
 use crate::head::RunHead;
 use crate::html::{Cell, Mark, Page, Role};
 use crate::number::{count, ends, three_digits};
+use crate::stored_page::{Origin, StoredRun};
 
 /// Everything that a report of a run is made from.
 #[derive(Debug, Clone, Copy)]
@@ -47,19 +48,11 @@ pub struct RunReport<'a> {
     pub beside: &'a [Study],
 }
 
-/// Where a run came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    /// Its name everywhere.
-    pub uuid: String,
-    /// The user's own word for it.
-    pub label: Option<String>,
-    /// The version of the program that measured it.
-    pub version: String,
-    /// The plan's hash.
-    pub plan_hash: String,
-    /// Whether this version can read the plan; else it is guessed from the cells.
-    pub plan_is_known: bool,
+impl<'a> RunReport<'a> {
+    /// What is said of every stored run.
+    fn stored(&self) -> StoredRun<'a> {
+        StoredRun { run: self.run, origin: self.origin, settings: self.settings, changes: self.changes }
+    }
 }
 
 /// The report of a run.
@@ -75,11 +68,11 @@ pub fn run_page(report: &RunReport) -> Page {
         progress::section(report),
         machine::cpu(report),
         appendix::section(report),
-        machine::environment(report),
+        report.stored().environment(),
         reproduce::section(report),
     ];
     Page {
-        title: title(report),
+        title: report.stored().title(),
         headline: headline(report),
         remarks: remarks(report),
         footer: rules::footer(report, &marks),
@@ -90,11 +83,6 @@ pub fn run_page(report: &RunReport) -> Page {
         doubts: doubts::of(report),
         sections: parts.into_iter().flatten().collect(),
     }
-}
-
-fn title(report: &RunReport) -> String {
-    let label = report.origin.label.as_ref().map_or_else(String::new, |label| format!(": {label}"));
-    format!("btu run {}{label}", report.run.id)
 }
 
 /// What it is called by the run rules, and how much it is.

@@ -7,12 +7,13 @@ use btu_report::{
 };
 use btu_suite::pipe::{LoadedVerdict, PipeVerdict};
 
-use super::{Document, Outcome};
+use super::Outcome;
 use crate::cli::{Pictures, Wanted};
+use crate::suites::Document;
 use crate::{files, pictures};
 
 /// Writes what is wanted of these runs; files for one run are refused for several before anything is measured.
-pub(super) fn write(documents: &[Document<'_>], wanted: &Wanted) -> anyhow::Result<()> {
+pub(super) fn write(documents: &[Document<'_, Outcome>], wanted: &Wanted) -> anyhow::Result<()> {
     if let [one] = documents {
         if let (Some(path), Outcome::One(verdict)) = (&wanted.np_out, &one.result) {
             files::save(path, np_out(verdict).as_bytes())?;
@@ -34,8 +35,8 @@ fn csv(result: &Outcome) -> String {
 }
 
 /// All signatures in each of the four graphs, or the QUIPS graph.
-fn picture(documents: &[Document<'_>], references: bool) -> Picture {
-    let note = |one: &Document<'_>| {
+fn picture(documents: &[Document<'_, Outcome>], references: bool) -> Picture {
+    let note = |one: &Document<'_, Outcome>| {
         let run = &one.run.summary;
         format!("{}: {}, {}", run.id, run.network, run.created)
     };
@@ -51,7 +52,7 @@ fn picture(documents: &[Document<'_>], references: bool) -> Picture {
 }
 
 /// Signatures of several runs, and the sets among them run by run.
-fn several(documents: &[Document<'_>], notes: Vec<String>, references: bool) -> Picture {
+fn several(documents: &[Document<'_, Outcome>], notes: Vec<String>, references: bool) -> Picture {
     let mut named: Vec<(String, &PipeVerdict)> = Vec::new();
     for document in documents {
         match &document.result {

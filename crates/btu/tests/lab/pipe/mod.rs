@@ -57,6 +57,17 @@ fn transports_of_one_machine_need_no_laboratory() {
     assert!(btu(&["show", "r1"]).contains("Signature of TCP, ping-pong"));
     let cells: Value = serde_json::from_str(&btu(&["show", "r1", "--cells", "--json"])).expect("JSON");
     assert_eq!(cells[2]["trials"].as_array().map(Vec::len), Some(2), "every trial is stored");
+    for (format, beginning) in [
+        ("html", "<!DOCTYPE html>"),
+        ("markdown", "# Signature of TCP, ping-pong: "),
+        ("csv", "table,row,column,value,low,high,shown\r\nKey figures,TCP,"),
+        ("svg", "<svg"),
+        ("text", "Signature of TCP, ping-pong"),
+        ("json", "{\n"),
+    ] {
+        let report = btu(&["report", "r1", "--format", format, "-o", "-"]);
+        assert!(report.starts_with(beginning), "{format}: {}", &report[..200]);
+    }
     let out = directory.path().join("np.out");
     btu(&[&quick[..], &["tcp", "--np-out", out.to_str().expect("a path")]].concat());
     assert_eq!(std::fs::read_to_string(out).expect("np.out").lines().count(), 3);

@@ -1,0 +1,91 @@
+//! What can be done with stored runs, suite by suite: `show`, `report` and `--resume` ask this table and nothing else.
+
+mod rating;
+mod roll_call;
+mod signatures;
+
+use btu_report::TextOptions;
+use btu_report::html::Page;
+use btu_store::{RunRow, Store};
+use btu_suite::history::Study;
+use serde::Serialize;
+
+use crate::exit::Refusal;
+use crate::provenance;
+
+/// A suite's stored runs.
+pub(crate) trait Suite: Sync {
+    /// Whether runs of this name in the store are its own.
+    fn has(&self, name: &str) -> bool;
+
+    /// The command that goes on with a run, or why none does.
+    fn resumed_by(&self, row: &RunRow) -> Result<&'static str, String>;
+
+    /// The result as JSON: what `show --json` prints.
+    fn json(&self, store: &Store, row: &RunRow) -> anyhow::Result<String>;
+
+    /// The result for a terminal.
+    fn text(&self, store: &Store, row: &RunRow, options: &TextOptions) -> anyhow::Result<String>;
+
+    /// Everything that was measured: a line for each cell, or all cells as JSON.
+    fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String>;
+
+    /// The result as a report, with rates of these studies drawn in it.
+    fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page>;
+}
+
+/// All suites, a line each.
+static SUITES: [&dyn Suite; 3] = [&rating::Rating, &signatures::Signatures, &roll_call::RollCall];
+
+/// The suite of a run.
+///
+/// # Errors
+/// A run of a suite that this version does not know.
+pub(crate) fn of(row: &RunRow) -> Result<&'static dyn Suite, Refusal> {
+    let name = row.summary.suite.as_str();
+    SUITES.into_iter().find(|suite| suite.has(name)).ok_or_else(|| {
+        let (run, version) = (row.summary.id, &row.summary.btu_version);
+        Refusal::Usage(format!(
+            "run {run} is of the suite `{name}`, which this btu does not know: use btu {version}, which made it"
+        ))
+    })
+}
+
+/// What `--json` prints of a run.
+#[derive(Serialize)]
+pub(crate) struct Document<'a, R> {
+    pub(crate) run: &'a RunRow,
+    pub(crate) result: R,
+    /// On what else it was resumed, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) resumed_elsewhere: Vec<String>,
+}
+
+impl<'a, R> Document<'a, R> {
+    /// A run with its result.
+    pub(crate) fn of(run: &'a RunRow, result: R) -> Self {
+        Self { run, result, resumed_elsewhere: provenance::changes(run) }
+    }
+}
+
+/// Spread out for people.
+fn json<R: Serialize>(run: &RunRow, result: R) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&Document::of(run, result))? + "\n")
+}
+
+/// Records as lines, or as JSON on one line: spread out, the samples of a run would be a hundred megabytes.
+fn lines<T: Serialize>(records: &[T], is_json: bool, line: impl Fn(&T) -> String) -> anyhow::Result<String> {
+    if is_json {
+        return Ok(serde_json::to_string(records)?);
+    }
+    Ok(records.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// Refuses studies where no report draws them.
+fn refuse_studies(row: &RunRow, with: &[Study]) -> Result<(), Refusal> {
+    if with.is_empty() {
+        return Ok(());
+    }
+    let run = row.summary.id;
+    Err(Refusal::Usage(format!("--with draws studies in reports of `btu rate`, and run {run} is none: leave it out")))
+}

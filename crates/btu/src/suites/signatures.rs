@@ -1,0 +1,81 @@
+//! Signatures, sets of them, and HINT: what `btu pipe` measures.
+
+use btu_report::html::Page;
+use btu_report::{TextOptions, hint_page, pipe_page, set_page};
+use btu_store::{RunRow, Store};
+use btu_suite::hint::{self, HintRecord, HintRun};
+use btu_suite::history::Study;
+use btu_suite::pipe::{PipePlan, Point, Purpose, SetPlan, SetPoint};
+
+use super::{Suite, json, lines, refuse_studies};
+use crate::pipe::{Outcome, is_ours, outcome, plan, text};
+use crate::stored::Surroundings;
+
+pub(super) struct Signatures;
+
+impl Suite for Signatures {
+    fn has(&self, name: &str) -> bool {
+        is_ours(name)
+    }
+
+    fn resumed_by(&self, row: &RunRow) -> Result<&'static str, String> {
+        if row.summary.suite != hint::SUITE {
+            return Ok("btu pipe");
+        }
+        let run = row.summary.id;
+        Err(format!("run {run} is one of HINT, whose steps belong together: begin a new one with `btu pipe --hint`"))
+    }
+
+    fn json(&self, store: &Store, row: &RunRow) -> anyhow::Result<String> {
+        json(row, outcome(store, row)?)
+    }
+
+    fn text(&self, store: &Store, row: &RunRow, options: &TextOptions) -> anyhow::Result<String> {
+        text(store, row, &outcome(store, row)?, false, options)
+    }
+
+    fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
+        let (run, suite) = (row.summary.id, row.summary.suite.as_str());
+        if Purpose::of_suite(suite).is_some() {
+            let set: SetPlan = plan(row)?;
+            return lines(&store.records::<SetPoint>(run)?, is_json, |SetPoint { series, point }| {
+                let plan = set.series.get(*series);
+                let name = plan.map_or_else(String::new, |plan| format!("{} {}", plan.kind, plan.load));
+                format!("{name:<22} {}", plan.map_or_else(String::new, |plan| trials(plan, point)))
+            });
+        }
+        if suite == hint::SUITE {
+            let run_plan: HintRun = plan(row)?;
+            return lines(&store.records::<HintRecord>(run)?, is_json, |record| match record {
+                HintRecord::Message(point) => format!("message {}", trials(&run_plan.pipe, point)),
+                HintRecord::Two(point) => {
+                    format!("two     {:>10} {}", point.intervals, microseconds(&point.lap_seconds()))
+                }
+                HintRecord::One(point) => {
+                    format!("one     {:>10} {}", point.intervals, microseconds(&point.lap_seconds()))
+                }
+            });
+        }
+        let plan: PipePlan = plan(row)?;
+        lines(&store.records::<Point>(run)?, is_json, |point| trials(&plan, point))
+    }
+
+    fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {
+        refuse_studies(row, with)?;
+        let surroundings = Surroundings::of(store, row);
+        let stored = surroundings.stored();
+        Ok(match outcome(store, row)? {
+            Outcome::One(verdict) => pipe_page(&stored, &verdict),
+            Outcome::Set(verdict) => set_page(&stored, &verdict),
+            Outcome::Hint(result) => hint_page(&stored, &result, plan::<HintRun>(row)?.pipe.kind.label()),
+        })
+    }
+}
+
+fn trials(plan: &PipePlan, point: &Point) -> String {
+    format!("{:>10} {}", point.size.count(), microseconds(&point.one_way_seconds(plan.pattern)))
+}
+
+fn microseconds(seconds: &[f64]) -> String {
+    seconds.iter().map(|seconds| format!("{:10.3}", seconds * 1e6)).collect::<Vec<_>>().join(" ") + " us"
+}

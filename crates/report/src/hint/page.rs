@@ -1,0 +1,113 @@
+//! HINT as a report.
+
+use btu_suite::hint::{HintResult, HintVerdict};
+
+use crate::html::{Axis, Block, Cell, Doubt, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::number::three_digits;
+use crate::stored_page::{StoredRun, doubt};
+
+/// Seconds in a microsecond.
+const MICROSECOND: f64 = 1e-6;
+
+/// The report of a run of HINT; `transport` carried the exchange.
+pub fn hint_page(stored: &StoredRun, result: &HintResult, transport: &str) -> Page {
+    let net =
+        result.two.as_ref().map_or_else(String::new, |two| format!(": {} net QUIPS", three_digits(two.net_quips)));
+    let headline = format!("HINT between two processes over {transport}{net}");
+    stored.page(headline, doubts(result), vec![figures(result), graph(result), exchange(result)])
+}
+
+fn verdicts(result: &HintResult) -> impl Iterator<Item = (&'static str, &HintVerdict)> {
+    let two = result.two.iter().map(|two| ("two processes", two));
+    two.chain(result.one.iter().map(|one| ("one process", one)))
+}
+
+/// Answers that are wrong.
+fn doubts(result: &HintResult) -> Vec<Doubt> {
+    let wrong = |(name, verdict): (&str, &HintVerdict)| {
+        (!verdict.is_valid()).then(|| {
+            let HintVerdict { outside, off_law, .. } = verdict;
+            let seen =
+                format!("{name}: {outside} pairs of bounds do not hold the area, {off_law} qualities are not P n - 1");
+            doubt("wrong answers", &seen, "measure again; if it stays, the processor or this program is broken")
+        })
+    };
+    verdicts(result).filter_map(wrong).collect()
+}
+
+fn figures(result: &HintResult) -> Option<Section> {
+    let mut table = Table::new("QUIPS", &["", "net", "peak", "steps"], 1);
+    for (name, verdict) in verdicts(result) {
+        let quips = [verdict.net_quips, verdict.peak_quips].map(|quips| Cell::number(Some(quips)));
+        table.rows.push(
+            std::iter::once(Cell::text(name)).chain(quips).chain([Cell::count(verdict.steps.len() as u64)]).collect(),
+        );
+    }
+    let pays = match result.pays_from_intervals {
+        Some(from) => format!("Two processes are faster than one from {from} intervals on."),
+        None => "Two processes were never seen to be faster than one.".to_owned(),
+    };
+    let is_measured = !table.rows.is_empty();
+    Section::of(
+        "Quality improvements per second",
+        &pays,
+        if is_measured { vec![Block::Table(table)] } else { Vec::new() },
+    )
+}
+
+fn graph(result: &HintResult) -> Option<Section> {
+    let head = ["", "intervals", "quality", "least lap, us", "median lap, us", "QUIPS", "work, %"];
+    let mut table = Table::new("Steps", &head, 1);
+    for (name, verdict) in verdicts(result) {
+        for step in &verdict.steps {
+            table.rows.push(vec![
+                Cell::text(name),
+                Cell::count(step.intervals),
+                Cell::number(Some(step.quality)),
+                Cell::number(Some(step.least_seconds / MICROSECOND)),
+                Cell::estimate(Some(&step.median_seconds), MICROSECOND),
+                Cell::number(Some(step.quips)),
+                Cell::number(step.work_share.map(|share| share * 100.0)),
+            ]);
+        }
+    }
+    let is_measured = !table.rows.is_empty();
+    let figure = Figure {
+        name: "quips".to_owned(),
+        title: "Quality improvements per second against the time of a lap".to_owned(),
+        panels: vec![panel(result)],
+        layout: Layout::Beside,
+        table,
+    };
+    Section::of("QUIPS", "", if is_measured { vec![Block::Figure(figure)] } else { Vec::new() })
+}
+
+fn panel(result: &HintResult) -> Panel {
+    let series = verdicts(result).enumerate().map(|(index, (name, verdict))| Series {
+        name: name.to_owned(),
+        role: Role::Member(index),
+        mark: Drawn::LinePoints,
+        points: verdict.steps.iter().map(|step| Point::new(step.least_seconds / MICROSECOND, step.quips)).collect(),
+    });
+    Panel {
+        title: String::new(),
+        x: Axis::logarithmic("time of a lap, us"),
+        y: Axis::logarithmic("QUIPS"),
+        series: series.collect(),
+    }
+}
+
+/// What of a lap is the network, with the network's own time.
+fn exchange(result: &HintResult) -> Option<Section> {
+    let two = result.two.as_ref()?;
+    let exchange = two.exchange_seconds.as_ref()?;
+    let mut table = Table::new("Communication", &["", "time, us"], 1);
+    table.rows.push(vec![Cell::text("an exchange, by HINT"), Cell::estimate(Some(exchange), MICROSECOND)]);
+    for (message, when) in result.message_seconds.iter().zip(["before", "after"]) {
+        let name = Cell::text(format!("two messages of 16 B, {when}"));
+        table.rows.push(vec![name, Cell::estimate(Some(&message.scaled(2.0)), MICROSECOND)]);
+    }
+    let note =
+        "A lap is the work and one exchange, which is a message each way: it should take what two messages take.";
+    Section::of("Communication", note, vec![Block::Table(table)])
+}

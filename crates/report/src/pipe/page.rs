@@ -1,0 +1,207 @@
+//! Signatures as a report: throughput against size and against time, the key figures, what each has more than the first.
+
+use btu_stats::Estimate;
+use btu_suite::pipe::{Beside, PipeVerdict, SetVerdict, SizeVerdict};
+
+use super::doubts::together;
+use super::set::{names, set_title};
+use crate::html::{Axis, Block, Cell, Doubt, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::number::three_digits;
+use crate::stored_page::{StoredRun, doubt};
+
+/// Bits per second in a megabit per second, and seconds in a microsecond.
+const MEGABIT: f64 = 1e6;
+const MICROSECOND: f64 = 1e-6;
+
+/// A signature with its name in the report.
+type Named<'a> = (String, &'a PipeVerdict);
+
+/// The report of a signature.
+pub fn pipe_page(stored: &StoredRun, verdict: &PipeVerdict) -> Page {
+    let named = [(verdict.kind.label().to_owned(), verdict)];
+    let alone = [(String::new(), verdict)];
+    let headline = format!("Signature of {}, {}{}", verdict.kind.label(), verdict.pattern, figures_in_words(verdict));
+    stored.page(headline, doubts(&alone), sections(&named))
+}
+
+/// The report of several signatures of one run.
+pub fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
+    let verdicts = verdict.signatures.iter().map(|one| &one.verdict);
+    let named: Vec<Named> = names(verdict).into_iter().zip(verdicts).collect();
+    let layers = verdict.layers.iter().map(|layer| &layer.cost);
+    let costs: Vec<&Beside> = layers.chain(verdict.loads.iter().map(|load| &load.cost)).collect();
+    let mut all = sections(&named);
+    all.insert(1, cost(&named, &costs));
+    stored.page(set_title(verdict.purpose).to_owned(), doubts(&named), all)
+}
+
+/// `: 26.1 us, up to 1200 Mb/s`.
+fn figures_in_words(verdict: &PipeVerdict) -> String {
+    let latency = verdict.latency.as_ref().map(|latency| super::time(latency.median_seconds.value));
+    let maximum = verdict.maximum.as_ref();
+    let maximum = maximum.map(|peak| format!("up to {} Mb/s", three_digits(peak.bits_per_second.value / MEGABIT)));
+    let words: Vec<String> = latency.into_iter().chain(maximum).collect();
+    if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
+}
+
+fn doubts(named: &[Named]) -> Vec<Doubt> {
+    let reasons = together(named).into_iter();
+    reasons.map(|reason| doubt(reason.title, &reason.seen.join("; "), reason.advice)).collect()
+}
+
+fn sections(named: &[Named]) -> Vec<Option<Section>> {
+    vec![Some(key_figures(named)), by_size(named), by_time(named), accounts(named)]
+}
+
+/// Latency, maximum, and what a fixed time and a rate make of the larger half of the sizes.
+fn key_figures(named: &[Named]) -> Section {
+    let head = ["", "latency, us", "maximum, Mb/s", "fixed time, us", "rate, Mb/s", "n-half, B"];
+    let mut table = Table::new("Key figures", &head, 1);
+    for (name, verdict) in named {
+        let latency = verdict.latency.as_ref().map(|latency| &latency.median_seconds);
+        let maximum = verdict.maximum.as_ref().map(|peak| &peak.bits_per_second);
+        let fit = verdict.fit.as_ref();
+        let rate = fit.and_then(|fit| fit.rate_bits_per_second.as_ref());
+        let half = fit.and_then(|fit| fit.knee.as_ref()).map(|knee| &knee.half_bytes);
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::estimate(latency, MICROSECOND),
+            Cell::estimate(maximum, MEGABIT),
+            Cell::estimate(fit.map(|fit| &fit.fixed_seconds), MICROSECOND),
+            Cell::estimate(rate, MEGABIT),
+            Cell::estimate(half, 1.0),
+        ]);
+    }
+    let note = "Latency is one way, of messages up to 8 B. The fixed time t0 and the rate r are fitted to the larger half of the \
+                sizes, t(n) = t0 + n/r; at n-half = t0 r half the rate is reached. Intervals are at 95 %.";
+    Section { title: "Key figures".to_owned(), note: note.to_owned(), blocks: vec![Block::Table(table)] }
+}
+
+fn by_size(named: &[Named]) -> Option<Section> {
+    let point = |size: &SizeVerdict| with_interval(size.size.count() as f64, &size.throughput_bits_per_second);
+    let panel = Panel {
+        title: String::new(),
+        x: Axis::logarithmic("message size, B"),
+        y: Axis::logarithmic("throughput, Mb/s"),
+        series: series(named, point),
+    };
+    let figure = Figure {
+        name: "throughput".to_owned(),
+        title: "Throughput against message size".to_owned(),
+        panels: vec![panel],
+        layout: Layout::Beside,
+        table: sizes(named),
+    };
+    drawn(named, "Throughput", "The graph that most benchmarks draw; intervals at 95 %.", figure)
+}
+
+fn by_time(named: &[Named]) -> Option<Section> {
+    let point = |size: &SizeVerdict| {
+        with_interval(size.one_way.median_seconds.value / MICROSECOND, &size.throughput_bits_per_second)
+    };
+    let panel = Panel {
+        title: String::new(),
+        x: Axis::logarithmic("time of a message one way, us"),
+        y: Axis::logarithmic("throughput, Mb/s"),
+        series: series(named, point),
+    };
+    let mut table =
+        Table::new("Time of a message and throughput", &["", "message, B", "time, us", "throughput, Mb/s"], 1);
+    for (name, size) in every(named) {
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::count(size.size.count()),
+            Cell::estimate(Some(&size.one_way.median_seconds), MICROSECOND),
+            Cell::estimate(Some(&size.throughput_bits_per_second), MEGABIT),
+        ]);
+    }
+    let figure = Figure {
+        name: "signature".to_owned(),
+        title: "Signature: throughput against the time of a message".to_owned(),
+        panels: vec![panel],
+        layout: Layout::Beside,
+        table,
+    };
+    let note = "NetPIPE's signature: where it begins is the latency, where it bends the saturation point, where it ends the rate.";
+    drawn(named, "Signature", note, figure)
+}
+
+fn drawn(named: &[Named], title: &str, note: &str, figure: Figure) -> Option<Section> {
+    let is_drawn = named.iter().any(|(_, verdict)| !verdict.sizes.is_empty());
+    Section::of(title, note, if is_drawn { vec![Block::Figure(figure)] } else { Vec::new() })
+}
+
+fn series(named: &[Named], point: impl Fn(&SizeVerdict) -> Point) -> Vec<Series> {
+    let one = |(index, (name, verdict)): (usize, &Named)| Series {
+        name: name.clone(),
+        role: Role::Member(index),
+        mark: Drawn::LinePoints,
+        points: verdict.sizes.iter().map(&point).collect(),
+    };
+    named.iter().enumerate().map(one).collect()
+}
+
+/// A throughput in Mb/s over `x`.
+fn with_interval(x: f64, throughput: &Estimate) -> Point {
+    let interval = throughput.interval.map(|ends| (ends.low / MEGABIT, ends.high / MEGABIT));
+    Point { interval, ..Point::new(x, throughput.value / MEGABIT) }
+}
+
+fn every<'a>(named: &'a [Named<'a>]) -> impl Iterator<Item = (&'a String, &'a SizeVerdict)> {
+    named.iter().flat_map(|(name, verdict)| verdict.sizes.iter().map(move |size| (name, size)))
+}
+
+/// Every size with its times.
+fn sizes(named: &[Named]) -> Table {
+    let head = ["", "message, B", "trials", "repetitions", "least, us", "median, us", "mean, us", "most, us", "Mb/s"];
+    let mut table = Table::new("One-way times of every size", &head, 1);
+    for (name, size) in every(named) {
+        let times = &size.one_way;
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::count(size.size.count()),
+            Cell::count(size.trials as u64),
+            Cell::count(size.repetitions),
+            Cell::number(Some(times.least_seconds / MICROSECOND)),
+            Cell::estimate(Some(&times.median_seconds), MICROSECOND),
+            Cell::estimate(Some(&times.mean_seconds), MICROSECOND),
+            Cell::number(Some(times.most_seconds / MICROSECOND)),
+            Cell::estimate(Some(&size.throughput_bits_per_second), MEGABIT),
+        ]);
+    }
+    table
+}
+
+/// What the others have more and less than the first.
+fn cost(named: &[Named], costs: &[&Beside]) -> Option<Section> {
+    let ((base, _), others) = named.split_first()?;
+    let head =
+        ["", "latency, more us", "latency, ratio", "maximum, ratio", "each message, more us", "each byte, more ns"];
+    let mut table = Table::new(&format!("Compared with {base}"), &head, 1);
+    for ((name, _), cost) in others.iter().zip(costs) {
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::estimate(cost.latency_more_seconds.as_ref(), MICROSECOND),
+            Cell::estimate(cost.latency_ratio.as_ref(), 1.0),
+            Cell::estimate(cost.maximum_ratio.as_ref(), 1.0),
+            Cell::estimate(cost.per_message_seconds.as_ref(), MICROSECOND),
+            Cell::estimate(cost.per_byte_seconds.as_ref(), 1e-9),
+        ]);
+    }
+    let note = "All were measured size by size in turns, so that what else went on met all of them.";
+    Section::of("What it costs", note, if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] })
+}
+
+/// What became of all messages.
+fn accounts(named: &[Named]) -> Option<Section> {
+    let head = ["", "sent", "received", "duplicates", "lost", "looked at", "wrong"];
+    let mut table = Table::new("Messages", &head, 1);
+    for (name, verdict) in named {
+        let books = &verdict.books;
+        let lost = books.lost().map_or(Cell::Nothing, Cell::count);
+        let [sent, received, duplicates] = [books.sent, books.received, books.duplicates].map(Cell::count);
+        let [checked, wrong] = [books.checked, books.wrong].map(Cell::count);
+        table.rows.push(vec![Cell::text(name), sent, received, duplicates, lost, checked, wrong]);
+    }
+    Section::of("Messages", "Sent = received + duplicates + lost, warm-up and all trials.", vec![Block::Table(table)])
+}

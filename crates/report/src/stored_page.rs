@@ -1,0 +1,87 @@
+//! What the report of every stored run says beside its result: where it comes from, on what machine, and what changed there.
+
+use std::collections::BTreeMap;
+
+use crate::head::RunHead;
+use crate::html::{Block, Cell, Doubt, Page, Section, Table};
+
+/// A stored run, whatever its suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredRun<'a> {
+    /// The run in words.
+    pub run: &'a RunHead,
+    /// Where it came from.
+    pub origin: &'a Origin,
+    /// The machine's settings before the run, by name.
+    pub settings: &'a BTreeMap<String, String>,
+    /// What changed until after it, a sentence each.
+    pub changes: &'a [String],
+}
+
+/// Where a run came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Its name everywhere.
+    pub uuid: String,
+    /// The user's own word for it.
+    pub label: Option<String>,
+    /// The version of the program that measured it.
+    pub version: String,
+    /// The plan's hash.
+    pub plan_hash: String,
+    /// Whether this version can read the plan; else it is guessed from the cells.
+    pub plan_is_known: bool,
+}
+
+impl StoredRun<'_> {
+    /// What the run is called.
+    pub(crate) fn title(&self) -> String {
+        let label = self.origin.label.as_ref().map_or_else(String::new, |label| format!(": {label}"));
+        format!("btu run {}{label}", self.run.id)
+    }
+
+    /// What was noted while it went on, and what changed on the machine.
+    pub(crate) fn doubts(&self) -> impl Iterator<Item = Doubt> {
+        let advice = "keep the machine's settings as they are while it measures, and measure again";
+        let noted = self.run.notes.iter().map(|note| doubt("seen during the run", note, ""));
+        noted.chain(self.changes.iter().map(move |change| doubt("setting changed", change, advice)))
+    }
+
+    /// Every setting that was recorded, and what changed.
+    pub(crate) fn environment(&self) -> Option<Section> {
+        if self.settings.is_empty() {
+            let nothing = "Nothing was recorded of the machine, or it cannot be read by this version.".to_owned();
+            return Section::of("Environment", "", vec![Block::Text(nothing)]);
+        }
+        let changes = if self.changes.is_empty() {
+            "No setting changed between the start and the end of the run.".to_owned()
+        } else {
+            format!("Changed under way: {}.", self.changes.join("; "))
+        };
+        let mut table = Table::new("Settings before the run", &["setting", "value"], 2);
+        table.rows = self.settings.iter().map(|(name, value)| vec![Cell::text(name), Cell::text(value)]).collect();
+        Section::of("Environment", "As it was before the first cell.", vec![Block::Text(changes), Block::Table(table)])
+    }
+
+    /// The report of a run that has no rating: its result, the reasons to doubt it, its sections, and the machine.
+    pub(crate) fn page(&self, headline: String, doubts: Vec<Doubt>, sections: Vec<Option<Section>>) -> Page {
+        let RunHead { started, network, profile, machine, hosts, seed, .. } = self.run;
+        let mut remarks = vec![format!("{started}, {network}, {profile} profile"), machine.clone()];
+        remarks.extend(hosts.iter().cloned());
+        let Origin { uuid, version, plan_hash, .. } = self.origin;
+        Page {
+            title: self.title(),
+            headline,
+            remarks,
+            doubts: self.doubts().chain(doubts).collect(),
+            sections: sections.into_iter().chain([self.environment()]).flatten().collect(),
+            footer: vec![format!("btu {version}, plan {plan_hash}, seed {seed}, run {uuid}.")],
+            ..Page::default()
+        }
+    }
+}
+
+/// A reason to doubt.
+pub(crate) fn doubt(title: &str, seen: &str, advice: &str) -> Doubt {
+    Doubt { title: title.to_owned(), seen: seen.to_owned(), advice: advice.to_owned() }
+}
