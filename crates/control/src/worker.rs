@@ -55,8 +55,8 @@ fn bind(bounds: &Bounds) -> Result<(), Trouble> {
 /// Who may call this worker's ports; who is refused is told of, in a line a second at most.
 fn callers(bounds: Bounds) -> Callers {
     let refused = Mutex::new(Lines::default());
-    Callers::only(bounds.callers, move |address| {
-        write(&refused, "worker", &format!("refused a caller from {address}: `peers` of the policy has it not"));
+    Callers::only(bounds.callers, move |address, why| {
+        write(&refused, "worker", &format!("refused a caller from {address}: {why}"));
     })
 }
 

@@ -40,17 +40,41 @@ pub fn is_one_host(address: IpAddr) -> bool {
 #[derive(Clone)]
 pub struct Callers {
     peers: Peers,
-    refused: Arc<dyn Fn(IpAddr) + Send + Sync>,
+    refused: Arc<dyn Fn(IpAddr, Refused) + Send + Sync>,
+}
+
+/// Why a caller is sent away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It is none of the peers.
+    NoPeer,
+    /// It said another token.
+    WrongToken,
+    /// It did not log in: it guessed too often, or said too little for too long.
+    NoLogin,
+    /// Too many others are there.
+    Full,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoPeer => "`peers` of the policy has it not",
+            Self::WrongToken => "it said another token than the order's",
+            Self::NoLogin => "it did not log in",
+            Self::Full => "too many others are there",
+        })
+    }
 }
 
 impl Callers {
     /// Everybody may call.
     pub fn any() -> Self {
-        Self { peers: Peers::ANY, refused: Arc::new(|_| ()) }
+        Self { peers: Peers::ANY, refused: Arc::new(|_, _| ()) }
     }
 
-    /// Only `peers` may call; `refused` is given the address of everybody else who does.
-    pub fn only(peers: Peers, refused: impl Fn(IpAddr) + Send + Sync + 'static) -> Self {
+    /// Only `peers` may call; `refused` is given the address of everybody who is sent away, and why.
+    pub fn only(peers: Peers, refused: impl Fn(IpAddr, Refused) + Send + Sync + 'static) -> Self {
         Self { peers, refused: Arc::new(refused) }
     }
 
@@ -58,9 +82,14 @@ impl Callers {
     pub fn may_call(&self, caller: SocketAddr) -> bool {
         let may = self.peers.hold(caller.ip());
         if !may {
-            (self.refused)(caller.ip().to_canonical());
+            self.refuse(caller.ip(), Refused::NoPeer);
         }
         may
+    }
+
+    /// Tells that somebody at this address is sent away.
+    pub fn refuse(&self, caller: IpAddr, why: Refused) {
+        (self.refused)(caller.to_canonical(), why);
     }
 }
 
@@ -212,10 +241,10 @@ mod tests {
         let told = Arc::new(std::sync::Mutex::new(Vec::new()));
         let list = Arc::clone(&told);
         let peers = Peers::within(vec!["192.0.2.0/24".parse().unwrap()]);
-        let callers = Callers::only(peers, move |address| list.lock().unwrap().push(address));
+        let callers = Callers::only(peers, move |address, why| list.lock().unwrap().push((address, why)));
         assert!(callers.may_call("192.0.2.7:9".parse().unwrap()));
         assert!(!callers.may_call("[::ffff:198.51.100.9]:9".parse().unwrap()));
-        assert_eq!(*told.lock().unwrap(), ["198.51.100.9".parse::<IpAddr>().unwrap()]);
+        assert_eq!(*told.lock().unwrap(), [("198.51.100.9".parse::<IpAddr>().unwrap(), Refused::NoPeer)]);
         assert!(Callers::any().may_call("203.0.113.1:1".parse().unwrap()));
     }
 

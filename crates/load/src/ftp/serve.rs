@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use btu_suite::activity::{FtpServe, Performance};
-use btu_suite::peers::Callers;
+use btu_suite::peers::{Callers, Refused};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 use libunftp::ServerBuilder;
@@ -104,12 +104,15 @@ async fn accept(listener: TcpListener, shelf: Shelf, password: String, callers: 
             Ok((_, client)) if !callers.may_call(client) => {}
             Ok((connection, client)) => {
                 if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-                    let session = session(connection, client.ip(), shelf.clone(), Login::new(&password));
+                    let login = Login::new(&password);
+                    let session = session(connection, client.ip(), shelf.clone(), login, callers.clone());
                     tokio::spawn(async move {
                         // What fails here is the peer's loss, which it has been told or has caused: the server goes on.
                         session.await.ok();
                         drop(place);
                     });
+                } else {
+                    callers.refuse(client.ip(), Refused::Full);
                 }
             }
             // Out of descriptors or the peer is gone already: neither ends the server, and neither may spin it.
@@ -119,7 +122,13 @@ async fn accept(listener: TcpListener, shelf: Shelf, password: String, callers: 
 }
 
 /// One client's control connection, to its end.
-async fn session(connection: TcpStream, client: IpAddr, shelf: Shelf, login: Login) -> io::Result<()> {
+async fn session(
+    connection: TcpStream,
+    client: IpAddr,
+    shelf: Shelf,
+    login: Login,
+    callers: Callers,
+) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let connection = connection.into_std()?;
     let control = connection.try_clone()?;
@@ -134,7 +143,7 @@ async fn session(connection: TcpStream, client: IpAddr, shelf: Shelf, login: Log
     let mut session = pin!(server.service(TcpStream::from_std(connection)?));
     tokio::select! {
         _ = &mut session => return Ok(()),
-        () = login.fails() => {}
+        () = login.fails() => callers.refuse(client, Refused::NoLogin),
     }
     // The library's own task sees the end of the connection, and ends.
     control.shutdown(Shutdown::Both)?;

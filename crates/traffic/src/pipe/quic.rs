@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use btu_suite::activity::{Meeting, PipeMeeting, Token};
-use btu_suite::peers::Callers;
+use btu_suite::peers::{Callers, Refused};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
     ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, ServerConfig, TokioRuntime,
@@ -171,7 +171,7 @@ async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Res
                 Some(caller) if !allowed.may_call(caller.remote_address()) => caller.ignore(),
                 // It fails only for an address that is proved.
                 Some(caller) if !caller.remote_address_validated() => drop(caller.retry()),
-                Some(caller) if callers.len() < CALLERS => drop(callers.spawn(timeout(HESITATION, hear(caller, *token)))),
+                Some(caller) if callers.len() < CALLERS => drop(callers.spawn(timeout(HESITATION, hear(caller, *token, allowed.clone())))),
                 Some(caller) => caller.refuse(),
                 None => return Err(ended()),
             },
@@ -183,7 +183,8 @@ async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Res
     }
 }
 
-async fn hear(caller: Incoming, token: Token) -> io::Result<Stream> {
+async fn hear(caller: Incoming, token: Token, allowed: Callers) -> io::Result<Stream> {
+    let from = caller.remote_address().ip();
     let connection = caller.await?;
     let (sends, mut receives) = connection.accept_bi().await?;
     let mut said = Token::default();
@@ -191,6 +192,7 @@ async fn hear(caller: Incoming, token: Token) -> io::Result<Stream> {
     if token::is_same(&said, &token) {
         return Ok((connection, sends, receives));
     }
+    allowed.refuse(from, Refused::WrongToken);
     connection.close(VarInt::from_u32(1), b"not the token of this flow");
     Err(io::Error::new(ErrorKind::PermissionDenied, "not the token of this flow"))
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 use btu_suite::activity::{Meeting, Token};
-use btu_suite::peers::Callers;
+use btu_suite::peers::{Callers, Refused};
 use btu_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -112,7 +112,7 @@ impl Door {
         let mut callers = Vec::with_capacity(CALLERS);
         loop {
             self.let_in(&mut callers)?;
-            if let Some(caller) = hear(&mut callers, token) {
+            if let Some(caller) = hear(&mut callers, token, &self.callers) {
                 return Line::new(caller.stream, caller.peer)
                     .map_err(TrafficError::socket("set time-outs", caller.peer));
             }
@@ -153,13 +153,19 @@ impl Door {
 }
 
 /// Listens to every caller once; returns the one that has said the token and forgets those who never will.
-fn hear(callers: &mut Vec<Caller>, token: &Token) -> Option<Caller> {
+fn hear(callers: &mut Vec<Caller>, token: &Token, allowed: &Callers) -> Option<Caller> {
     let mut index = 0;
     while index < callers.len() {
         match callers[index].listen(token) {
             Verdict::Admit => return Some(callers.remove(index)),
             Verdict::Wait => index += 1,
-            Verdict::Refuse => drop(callers.remove(index)),
+            Verdict::Refuse => {
+                let gone = callers.remove(index);
+                // Whoever hung up before has not said another.
+                if gone.length == gone.said.len() {
+                    allowed.refuse(gone.peer.ip(), Refused::WrongToken);
+                }
+            }
         }
     }
     None

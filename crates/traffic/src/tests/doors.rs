@@ -1,16 +1,16 @@
 //! What a stranger can make a listening activity send: nothing, so that nobody can use it to flood a third party.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
-use std::sync::Arc;
+use std::net::{IpAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use btu_suite::activity::{
     Activity, Meeting, Respond, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
-use btu_suite::peers::{Callers, Peers};
+use btu_suite::peers::{Callers, Peers, Refused};
 use btu_units::{BitRate, Bytes, Span};
 
 use super::bad_peers::udp_caller;
@@ -113,7 +113,7 @@ fn a_forged_address_gets_no_stream() {
 }
 
 fn only(network: &str) -> Callers {
-    Callers::only(Peers::within(vec![network.parse().unwrap()]), |_| ())
+    Callers::only(Peers::within(vec![network.parse().unwrap()]), |_, _| ())
 }
 
 /// Who may not call is not heard, even with the token, over whatever transport.
@@ -177,7 +177,8 @@ fn a_wrong_octet_is_not_answered_before_the_last() {
 #[test]
 fn a_connection_with_another_token_hears_nothing() {
     for activity in listeners_of_streams() {
-        let listener = prepare(&hasty(activity));
+        let (callers, told) = told();
+        let listener = crate::prepare(&hasty(activity), &callers).unwrap().unwrap();
         let endpoint = listener.endpoint().unwrap();
         let mut silent = TcpStream::connect(endpoint).unwrap();
         let mut replayed = TcpStream::connect(endpoint).unwrap();
@@ -190,7 +191,18 @@ fn a_connection_with_another_token_hears_nothing() {
             assert!(stranger.read_to_end(&mut heard).map_or(true, |length| length == 0));
             assert!(heard.is_empty());
         }
+        assert_eq!(*told.lock().unwrap(), [(HERE, Refused::WrongToken)]);
     }
+}
+
+/// Who was sent away, and why.
+type Told = Arc<Mutex<Vec<(IpAddr, Refused)>>>;
+
+/// Everybody may call, and who is sent away is noted.
+fn told() -> (Callers, Told) {
+    let told = Told::default();
+    let list = Arc::clone(&told);
+    (Callers::only(Peers::ANY, move |address, why| list.lock().unwrap().push((address, why))), told)
 }
 
 #[test]

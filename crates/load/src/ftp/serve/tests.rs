@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::Ipv6Addr;
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use btu_suite::peers::Peers;
@@ -79,7 +79,7 @@ fn heard(connection: &mut std::net::TcpStream) -> String {
 fn who_may_not_call_hears_nothing() {
     let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
     let peers = Peers::within(vec!["127.0.0.5".parse().expect("a network")]);
-    let server = Serving::prepare(&order, &Callers::only(peers, |_| ())).expect("a free port on loopback");
+    let server = Serving::prepare(&order, &Callers::only(peers, |_, _| ())).expect("a free port on loopback");
     let mut stranger = std::net::TcpStream::connect(server.address).expect("the kernel takes it");
     assert_eq!(heard(&mut stranger), "");
     assert_eq!(server.shelf.served(), 0);
@@ -87,7 +87,11 @@ fn who_may_not_call_hears_nothing() {
 
 #[test]
 fn guesses_and_sessions_are_counted() {
-    let server = server("127.0.0.1");
+    let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&told);
+    let callers = Callers::only(Peers::ANY, move |_, why| list.lock().expect("no panic").push(why));
+    let server = Serving::prepare(&order, &callers).expect("a free port on loopback");
     let mut guesser = std::net::TcpStream::connect(server.address).expect("connected");
     let guess = b"USER btu\r\nPASS guess\r\n";
     // The last are not taken any more.
@@ -98,6 +102,7 @@ fn guesses_and_sessions_are_counted() {
     let mut idle: Vec<_> = (0..SESSIONS).map(|_| client(&server)).collect();
     let mut surplus = std::net::TcpStream::connect(server.address).expect("the kernel takes it");
     assert_eq!(heard(&mut surplus), "");
+    assert_eq!(*told.lock().expect("no panic"), [Refused::NoLogin, Refused::Full]);
     drop(idle.pop());
     let began = Instant::now();
     while FtpStream::connect(server.address).and_then(|mut ftp| ftp.login("btu", "secret")).is_err() {

@@ -57,7 +57,7 @@ fn who_may_not_call_is_not_answered() {
         let here = PipeMeeting::Network(Meeting::Listen(HERE));
         let hasty = Order { deadline: Span::from_milliseconds(400), ..order(End::Far, here, &plan) };
         let peers = Peers::within(vec!["192.0.2.0/24".parse().expect("a network")]);
-        let far = crate::prepare(&hasty, &Callers::only(peers, |_| ())).expect("listens").expect("is traffic");
+        let far = crate::prepare(&hasty, &Callers::only(peers, |_, _| ())).expect("listens").expect("is traffic");
         let to = far.endpoint().expect("it listens");
         let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
         let meeting = PipeMeeting::Network(Meeting::Connect(to));
