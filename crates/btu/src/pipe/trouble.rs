@@ -73,6 +73,7 @@ impl Place<'_> {
     /// Of all that is said to have gone wrong, what was first: a worker here that was killed, what ended there, or else this.
     fn reason(&self, ends: &Ends, first: Trouble) -> anyhow::Error {
         let there = self.ground.is_elsewhere();
+        let is_there = |trouble: &Trouble| there && trouble.who.is_far() && !trouble.what.ends_with(" ended");
         let is_cause = |trouble: &Trouble| trouble.was_killed && !(there && trouble.who.is_far());
         let until = Instant::now() + EPITAPH_LIMIT;
         let mut all = vec![first];
@@ -81,13 +82,15 @@ impl Place<'_> {
         {
             match Trouble::read(who, said) {
                 Ok(trouble) => all.push(trouble),
+                // What ended there was told before the connection broke.
+                Err(_) if all.iter().any(is_there) => break,
                 Err(lost) => return self.ground.fallen_soon().map_or_else(|| lost.into(), Into::into),
             }
         }
         if let Some(index) = all.iter().position(is_cause) {
             return self.ground.fallen().map_or_else(|| Killed(all.swap_remove(index)).into(), Into::into);
         }
-        match all.iter().position(|trouble| there && trouble.who.is_far() && !trouble.what.ends_with(" ended")) {
+        match all.iter().position(is_there) {
             Some(index) => EndedThere(all.swap_remove(index)).into(),
             None => self.ground.fallen().map_or_else(|| all.swap_remove(0).into(), Into::into),
         }

@@ -191,20 +191,28 @@ impl WorkerHost {
         self.direct(step, Direction::Stop).map(drop)
     }
 
-    /// Kills a worker, if it has not ended.
+    /// Kills a worker, if it has not ended. One of a reserved host ends with its reservation: to ask for it would take as long as
+    /// a lost host is waited for.
     ///
     /// # Errors
     /// See [`Self::go_on`].
     pub fn kill(&self, step: u32) -> Result<(), CoordinatorError> {
-        self.direct(step, Direction::Kill).map(drop)
+        match self.agent {
+            Agent::Local(_) => self.direct(step, Direction::Kill).map(drop),
+            Agent::Reserved { .. } => Ok(()),
+        }
     }
 
-    /// CPU time of a worker since it was made; nothing when it has ended.
+    /// CPU time of a worker since it was made; nothing when it has ended, and of a reserved host's, whose answer would be waited
+    /// for between two sizes.
     ///
     /// # Errors
     /// See [`Self::go_on`].
     pub fn cpu(&self, step: u32) -> Result<Option<Span>, CoordinatorError> {
-        self.direct(step, Direction::Look)
+        match self.agent {
+            Agent::Local(_) => self.direct(step, Direction::Look),
+            Agent::Reserved { .. } => Ok(None),
+        }
     }
 
     fn direct(&self, step: u32, direction: Direction) -> Result<Option<Span>, CoordinatorError> {
