@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::Cursor;
 
 use btu_store::{RunRow, Store};
+use btu_suite::experiment;
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
 use btu_suite::network::Network;
 use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
@@ -66,7 +67,14 @@ fn show(store: &Store, row: &RunRow) {
             let plan = read::<SetPlan>(&row.plan).expect("a plan");
             serde_json::to_string(&judge_set(&plan, &store.records::<SetPoint>(run).expect("points")))
         }
-        _ => serde_json::to_string(row),
+        suite => match experiment::named(suite) {
+            Some(study) => {
+                let records = store.records::<Value>(run).expect("records");
+                let records: Vec<String> = records.iter().map(Value::to_string).collect();
+                study.judged(&row.plan.to_string(), &records)
+            }
+            None => serde_json::to_string(row),
+        },
     };
     verdict.expect("a verdict can be printed");
 }
@@ -90,6 +98,10 @@ pub(super) fn plan(octets: &[u8]) {
     }
     if let Some(plan) = again::<HintRun>(octets) {
         drop((plan.hash(), judge_run(&plan, &[])));
+    }
+    let text = String::from_utf8_lossy(octets);
+    for study in experiment::names().filter_map(experiment::named) {
+        drop((study.hash(&text), study.judged(&text, &[])));
     }
 }
 

@@ -5,14 +5,19 @@ use std::io::Read;
 use btu_control::environment::collect;
 use btu_control::protocol::{HelloReply, PrepareRequest, ReserveRequest};
 use btu_control::trust::{Authority, Choice, Pairing, Role};
-use btu_store::{Level, Moment, NewRun, State, Store};
+use btu_stats::Histogram;
+use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
 use btu_suite::activity::{Activity, Cpu, Meeting, Order, Rounds, TcpSend, Word, Work};
 use btu_suite::cell::Row;
+use btu_suite::experiment::{Measured, Observation};
 use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
 use btu_suite::pipe::{Kind, PipePlan, Place, Purpose, SetPlan};
 use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::{CellRecord, CpuTime, Failure, MachineCpu, NetworkResult, Outcome, Report, WireAccount};
+use btu_suite::record::{
+    CellRecord, CpuTime, Failure, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report, Requested, Sent,
+    TcpInfo, WireAccount,
+};
 use btu_units::{BitRate, Bytes, Span, Time};
 use prost::Message;
 
@@ -36,10 +41,13 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "import_and_show" => lines_of_runs(),
         "inventory" => vec![INVENTORY.as_bytes().to_vec()],
         "network_file" => btu_network::library().iter().map(|(_, text)| text.as_bytes().to_vec()).collect(),
+        "nfs_answer" => vec![words(&NFS_ANSWER)],
+        "nfs_call" => vec![words(&NFS_GETATTR), words(&NFS_WRITE)],
         "order" => orders().iter().map(json).collect(),
         "plan" => plans().iter().map(json).collect(),
         "policy" => vec![POLICY.as_bytes().to_vec()],
         "pairing" => vec![Pairing::new().expect("a code").code().into_bytes(), b"alpha".to_vec()],
+        "rcp_record" => vec![b"C0644 1000000 copy.bin\n".to_vec()],
         "replies" => {
             vec![[vec![0], HelloReply { name: "alpha".into(), ..Default::default() }.encode_to_vec()].concat()]
         }
@@ -51,6 +59,21 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "word" => vec![json(&Word::Ready { endpoint: Some(([127, 0, 0, 1], 9).into()) })],
         _ => Vec::new(),
     }
+}
+
+/// Calls of NFS version 3 and an answer (RFC 5531 section 9, RFC 1813): number, call, RPC 2, program, version, procedure, no
+/// credential, no verifier; then a handle of eight octets.
+const NFS_GETATTR: [u32; 13] = [1, 0, 2, 100_003, 3, 1, 0, 0, 0, 0, 8, 0, 1];
+
+/// The same with procedure 7: at offset 0 four octets, durable at once.
+const NFS_WRITE: [u32; 19] = [2, 0, 2, 100_003, 3, 7, 0, 0, 0, 0, 8, 0, 1, 0, 0, 4, 2, 4, 0x6174_6164];
+
+/// Number, answer, accepted, no verifier, success; then status 0 and attributes of a regular file.
+const NFS_ANSWER: [u32; 28] =
+    [1, 1, 0, 0, 0, 0, 0, 1, 0o644, 1, 0, 0, 0, 512, 0, 512, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0];
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
 const INVENTORY: &str = "[hosts.alpha]\nrole = \"test\"\ncontrol = \"192.0.2.10:7417\"\nmeasured = \"198.51.100.10\"\n\
@@ -74,8 +97,12 @@ const CALIBRATION: &str = r#"{"amounts":{"volumes":[{"component":"SEND","message
 
 /// Every kind of network that a plan can have.
 fn networks() -> Vec<Network> {
-    let host =
-        |station, name: &str, reached| Machine { station, name: name.into(), reached, measured: [192, 0, 2, 1].into() };
+    let host = |station: HostRole, name: &str, reached| Machine {
+        station: station.into(),
+        name: name.into(),
+        reached,
+        measured: [192, 0, 2, 1].into(),
+    };
     let tls = Reached::Tls { address: "192.0.2.10:7417".into() };
     let ssh = Reached::Ssh { destination: "me@beta".into() };
     let hosts = vec![host(HostRole::Test, "alpha", tls), host(HostRole::Active, "beta", ssh)];
@@ -95,11 +122,124 @@ fn plans() -> Vec<serde_json::Value> {
     let hint = HintRun { version: 1, pipe: pipe.clone(), two: HintPlan::standard(2), one: Some(HintPlan::standard(1)) };
     let value = |plan: Result<serde_json::Value, _>| plan.expect("a plan has a JSON form");
     let rest = [serde_json::to_value(pipe), serde_json::to_value(set), serde_json::to_value(hint)];
-    rating.map(serde_json::to_value).chain(rest).map(value).collect()
+    let studies = studies().into_iter().map(|study| study.plan);
+    rating.map(serde_json::to_value).chain(rest).map(value).chain(studies).collect()
 }
 
-/// A run of the rating with a cell of each row, as the lines of an archive.
+/// A study of scripted cells: its name in the store, a plan, one of its cells.
+pub struct StudySeed {
+    pub suite: &'static str,
+    pub plan: serde_json::Value,
+    pub cell: serde_json::Value,
+}
+
+/// One of each study.
+pub fn studies() -> Vec<StudySeed> {
+    let frame = serde_json::json!({
+        "version": 1, "seed": 7, "profile": "quick", "blocks": 2, "budget_ns": 1_000_000_000, "deadline_ns": 1_000_000_000,
+        "network": {
+            "kind": "drawing", "name": "path", "stations": ["test", "active", "passive"],
+            "text": btu_network::library_text("path").expect("a network of the library"),
+        },
+    });
+    let app = serde_json::json!({
+        "workloads": ["text"], "protocols": ["stop-and-wait", "window-4"], "carriers": ["tcp", "udp"],
+        "application_ns": 0, "display_ns": 1000, "target_ns": 1,
+    });
+    let copy = serde_json::json!({
+        "programs": ["local", "bare", "nfs-16-sync"], "size_bytes": [1000, 1_000_000], "background_thousandths": [0, 600],
+        "storages": ["disk", "memory"], "pairs": [["test", "passive"]], "full_bits_per_second": 9_000_000, "lead_ns": 1,
+    });
+    let lan = serde_json::json!({
+        "tasks": ["wp-save-document", "fm-sort"], "levels": [0, 1], "record_bytes": 512, "service_ns": 2_000_000, "lead_ns": 1,
+        "background": {"normal": {"mean_ns": 100_000_000, "deviation_ns": 25_000_000, "open_loop": true}},
+        "target_ns": 1, "limit_ns": 20_000_000,
+    });
+    let speed = serde_json::json!({
+        "phases": ["idle", "up", "datagrams-down"], "time_ns": 1_000_000, "idle_ns": 1_000_000, "streams": 2,
+        "offered_bits_per_second": 1_000_000,
+    });
+    let cells = [
+        serde_json::json!({"workload": "text", "protocol": "window-4", "carrier": "tcp"}),
+        serde_json::json!({"program": "bare", "size_bytes": 1000, "storage": "disk", "background_thousandths": 0}),
+        serde_json::json!({"level": {"stations": 1}, "task": "fm-sort"}),
+        serde_json::json!({"phase": "up"}),
+    ];
+    let plans = [("app", app), ("copy", copy), ("lan", lan), ("speed", speed)].into_iter().zip(cells);
+    plans.map(|((suite, rest), cell)| StudySeed { suite, plan: merged(&frame, &rest), cell }).collect()
+}
+
+/// A record of a study's cell, whose workers say what those of `btu speed` do.
+fn record(cell: &serde_json::Value) -> String {
+    let tcp = TcpInfo::default();
+    let bytes = Bytes::new(1_000_000);
+    let received = Received {
+        bytes,
+        messages: 8,
+        first_byte: Span::from_milliseconds(1),
+        last_byte: Span::from_milliseconds(9),
+        samples_checked: 1,
+        samples_wrong: 0,
+        progress: vec![(5_000_000, 500_000), (9_000_000, 1_000_000)],
+        tcp,
+    };
+    let mut round_trip = Histogram::new();
+    round_trip.record(1_000_000);
+    let requested = Requested { requests: 1, answers: 1, lost: 0, late: 0, wrong: 0, round_trip };
+    let outcomes = [
+        Outcome::Responded { answers: 1 },
+        Outcome::Requested(requested),
+        Outcome::Received(received),
+        Outcome::Sent(Sent { bytes, messages: 8, tcp }),
+    ];
+    let placed = |outcome| PlacedReport {
+        station: HostRole::Test.into(),
+        activity: "of a seed".into(),
+        result: Ok(Report { started: Time::ZERO, finished: Time::ZERO, cpu: CpuTime::default(), outcome }),
+    };
+    let reports = outcomes.into_iter().map(placed).collect();
+    let seen = Observation { reports, ..Observation::default() };
+    let measured = Measured { cell: cell.clone(), block: 0, position: 0, faults: Vec::new(), seen };
+    serde_json::to_string(&measured).expect("a record has a JSON form")
+}
+
+fn merged(frame: &serde_json::Value, rest: &serde_json::Value) -> serde_json::Value {
+    let (mut all, rest) = (frame.as_object().cloned().expect("an object"), rest.as_object().cloned());
+    all.extend(rest.expect("an object"));
+    all.into()
+}
+
+/// Runs as the lines of an archive: one of the rating, and one of each study.
 fn lines_of_runs() -> Vec<Vec<u8>> {
+    std::iter::once(lines_of_a_rating()).chain(studies().iter().map(lines_of_a_study)).collect()
+}
+
+/// A run of a study with one cell.
+fn lines_of_a_study(study: &StudySeed) -> Vec<u8> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
+    let known = btu_suite::experiment::named(study.suite).expect("a study");
+    let (plan, record) = (study.plan.to_string(), record(&study.cell));
+    let hash = known.hash(&plan).expect("a plan").expect("of this version");
+    let now = "2026-01-01T00:00:00Z";
+    let new = NewRun {
+        suite: study.suite,
+        profile: "quick",
+        network: "path",
+        plan: &study.plan,
+        plan_hash: &hash,
+        ..run(now)
+    };
+    let lock = store.create_run(&new).expect("a run");
+    let (block, position, facts) = known.facts(&plan, &record).expect("facts");
+    let cell = NewCell::of((block, position), &facts, record);
+    store.save_record(&lock, &cell).expect("a cell");
+    store.finish(&lock, State::Complete, now).expect("its end");
+    lines(&store, &lock)
+}
+
+/// A run of the rating with a cell of each row.
+fn lines_of_a_rating() -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
     let mut plan = Plan::whole(7, Profile::quick(), Network::Veth);
@@ -123,12 +263,16 @@ fn lines_of_runs() -> Vec<Vec<u8>> {
         store.save_cell(&lock, &cell(row, position)).expect("a cell");
     }
     store.finish(&lock, State::Complete, now).expect("its end");
+    lines(&store, &lock)
+}
+
+/// What an archive of this run has between its first and its last line, which are made anew.
+fn lines(store: &Store, lock: &RunLock) -> Vec<u8> {
     let archive = store.export(&[lock.run()], Vec::new()).expect("an archive");
     let mut text = String::new();
     flate2::read::GzDecoder::new(archive.as_slice()).read_to_string(&mut text).expect("gzip");
-    // The first and the last line are made anew.
     let lines: Vec<&str> = text.lines().collect();
-    vec![lines[1..lines.len() - 1].join("\n").into_bytes()]
+    lines[1..lines.len() - 1].join("\n").into_bytes()
 }
 
 fn cell(row: Row, position: u32) -> CellRecord {

@@ -7,7 +7,7 @@ pub mod readback;
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 29] = [
+pub const TARGETS: [(&str, Decoder); 32] = [
     ("account", btu_control::fuzz::account),
     ("archive", btu_store::fuzz_import),
     ("calibration", btu_control::fuzz::calibration),
@@ -21,12 +21,15 @@ pub const TARGETS: [(&str, Decoder); 29] = [
     ("import_and_show", readback::import_and_show),
     ("inventory", inventory),
     ("network_file", btu_network::fuzz_read),
+    ("nfs_answer", btu_load::fuzz::nfs_answer),
+    ("nfs_call", btu_load::fuzz::nfs_call),
     ("order", btu_control::fuzz::order),
     ("pairing", btu_control::fuzz::pairing),
     ("pipe_frame", btu_traffic::fuzz::pipe_frame),
     ("plan", readback::plan),
     ("policy", btu_control::fuzz::policy),
     ("probe_packet", btu_traffic::fuzz::probe_packet),
+    ("rcp_record", btu_load::fuzz::rcp_record),
     ("replies", btu_control::fuzz::replies),
     ("requests", btu_control::fuzz::requests),
     ("revocations", btu_control::fuzz::revocations),

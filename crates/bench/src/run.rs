@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use btu_suite::pipe::{Pin, Processors};
+use btu_suite::processors::ProcessorList;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
@@ -86,7 +87,8 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
 /// The processors of the near and the far end, where they are held on some.
 fn processors(pin: Option<Pin>) -> Result<Option<Processors>> {
     let allowed = btu_traffic::allowed_processors().context("ask which processors may be used")?;
-    Ok(pin.map(|pin| pin.processors(&allowed)).transpose()?)
+    let each: Vec<_> = allowed.into_iter().filter_map(|processor| ProcessorList::of([processor])).collect();
+    Ok(pin.map(|pin| pin.processors(&each)).transpose()?.flatten())
 }
 
 /// Before anything counts: how often each size is repeated, by every tool alike.

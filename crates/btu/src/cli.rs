@@ -1,12 +1,16 @@
 //! What may be written on the command line.
 
 mod agent;
+mod app;
 mod archive;
 mod compare;
+mod congestion;
+mod copy;
 mod doctor;
 mod history;
 mod hosts;
 mod keys;
+mod lan;
 mod machine;
 mod model;
 mod model_check;
@@ -18,23 +22,30 @@ mod report;
 mod resume;
 mod secret;
 mod sim;
+mod speed;
+mod study;
 
 use std::path::PathBuf;
 
 use btu_control::coordinator::{ExternalFtp, FtpAddressError};
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
+use btu_suite::processors::{Division, DivisionError};
 use btu_units::{Bytes, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::files;
 
 pub(crate) use agent::Agent;
+pub(crate) use app::App;
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
+pub(crate) use congestion::Congestion;
+pub(crate) use copy::Copy;
 pub(crate) use doctor::Doctor;
 pub(crate) use history::History;
-pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching};
+pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching, StudyHosts};
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
+pub(crate) use lan::{BackgroundName, Lan};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
@@ -45,6 +56,8 @@ pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
 pub(crate) use sim::Sim;
+pub(crate) use speed::Speed;
+pub(crate) use study::{StudyOptions, or_usual};
 
 use crate::exit::Refusal;
 
@@ -91,12 +104,24 @@ pub(crate) struct Common {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Measure in ten seconds what a network gives between two hosts: rates each way, round trips idle and loaded
+    #[command(after_help = speed::EXAMPLES)]
+    Speed(Box<Speed>),
     /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
     #[command(after_help = RATE_EXAMPLES)]
     Rate(Box<Rate>),
     /// Measure how long messages of every size take from one process to another: signature graphs
     #[command(after_help = pipe::EXAMPLES)]
     Pipe(Box<Pipe>),
+    /// Measure what an application on one host and its display on another get from a network, by every protocol
+    #[command(after_help = app::EXAMPLES)]
+    App(Box<App>),
+    /// Copy files across a loaded network by several programs: what hardware, program and other traffic cost
+    #[command(after_help = copy::EXAMPLES)]
+    Copy(Box<Copy>),
+    /// Measure how much slower tasks at a file server are while other stations are at work there
+    #[command(after_help = lan::EXAMPLES)]
+    Lan(Box<Lan>),
     /// Predict by closed forms what a network file's traffic gets, before anything is measured
     #[command(after_help = model::EXAMPLES)]
     Model(Box<Model>),
@@ -239,6 +264,14 @@ pub(crate) struct Rate {
     /// Socket buffers of the black boxes
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) window: Option<Bytes>,
+    /// Processors of the machine under test and of everything else, or `shared` [default: half of the cores each]
+    #[arg(long, value_name = "test=LIST,rest=LIST", value_parser = processors)]
+    pub(crate) processors: Option<ProcessorsOption>,
+    /// Let idle processors sleep, as they do in everyday use, instead of keeping them awake
+    #[arg(long)]
+    pub(crate) idle_states: bool,
+    #[command(flatten)]
+    pub(crate) congestion: Congestion,
     /// Only these components
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component)]
     pub(crate) component: Vec<Component>,
@@ -362,6 +395,19 @@ fn label(text: &str) -> Result<String, String> {
 
 fn tag(text: &str) -> Result<String, String> {
     btu_store::check_tag(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// `--processors`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProcessorsOption {
+    /// Every process may work on all of them.
+    Shared,
+    /// The machine under test has its own.
+    Divided(Division),
+}
+
+fn processors(text: &str) -> Result<ProcessorsOption, DivisionError> {
+    if text == "shared" { Ok(ProcessorsOption::Shared) } else { text.parse().map(ProcessorsOption::Divided) }
 }
 
 fn component(text: &str) -> Result<Component, String> {

@@ -5,8 +5,10 @@ mod beside;
 mod check;
 mod named;
 mod rated;
+mod studied;
 
 pub(crate) use access::own_name;
 pub(crate) use beside::{reach, remote};
 pub(crate) use check::run;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};
+pub(crate) use studied::{HERE, checked, gather_for, host_name, named_hosts, taking_part};

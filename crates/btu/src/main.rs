@@ -1,9 +1,11 @@
 //! `btu`: what an application gets from a machine and its network while the machine also works.
 
 mod agent;
+mod app;
 mod archive;
 mod cli;
 mod compare;
+mod copy;
 mod doctor;
 mod exit;
 mod files;
@@ -11,6 +13,7 @@ mod history;
 mod hosts;
 mod internal;
 mod keys;
+mod lan;
 mod machine;
 mod model;
 mod model_check;
@@ -35,7 +38,9 @@ mod report;
 mod resume;
 mod runs;
 mod sim;
+mod speed;
 mod stored;
+mod study;
 mod suites;
 mod terminal;
 
@@ -48,8 +53,12 @@ fn main() -> ExitCode {
         Err(refusal) => return exit::code(Err(refusal.into())),
     };
     let result = match arguments.command {
+        cli::Command::Speed(speed) => speed::run(&speed, &arguments.common),
         cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
         cli::Command::Pipe(pipe) => pipe::run(&pipe, &arguments.common),
+        cli::Command::App(app) => app::run(&app, &arguments.common),
+        cli::Command::Copy(copy) => copy::run(&copy, &arguments.common),
+        cli::Command::Lan(lan) => lan::run(*lan, &arguments.common),
         cli::Command::Model(model) => model::run(&model, &arguments.common),
         cli::Command::Hosts(hosts) => hosts::run(&hosts, &arguments.common),
         cli::Command::Net(net) => return net::run(net, &arguments.common),

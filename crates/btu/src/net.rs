@@ -42,9 +42,20 @@ pub(crate) fn request(
         // Short enough to be typed.
         None => u64::from(preflight::random()?),
     };
-    let (source, since) = (raising.file.clone(), rate::wall_clock());
-    let (agents, inputs) = (Vec::new(), Vec::new());
-    Ok(NetworkRequest { name, drawing, runtime_directory, seed, executable, capture, source, since, agents, inputs })
+    Ok(NetworkRequest {
+        name,
+        drawing,
+        runtime_directory,
+        seed,
+        executable,
+        capture,
+        source: raising.file.clone(),
+        since: rate::wall_clock(),
+        agents: Vec::new(),
+        inputs: Vec::new(),
+        processors: Vec::new(),
+        congestion_control: None,
+    })
 }
 
 /// The wire has another idea of "here".

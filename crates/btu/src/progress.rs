@@ -42,7 +42,9 @@ fn style(template: &str) -> ProgressStyle {
 impl Observer for Bar {
     fn phase(&mut self, phase: Phase) {
         match phase {
-            Phase::Raise => self.say("raising the testbed: three stations in network namespaces".to_owned()),
+            Phase::Raise(stations) => {
+                self.say(format!("raising the testbed: {stations} stations in network namespaces"));
+            }
             Phase::Reserve => self.say("reserving the hosts".to_owned()),
             Phase::Check => self.say("checking the network against what was asked for".to_owned()),
             Phase::Calibrate(done, of) => self.say(format!("calibrating {} of {of}", done + 1)),
@@ -55,7 +57,7 @@ impl Observer for Bar {
         self.bar.set_length(progress.expected as u64);
         self.bar.set_position(progress.done as u64);
         let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
-        self.bar.set_message(format!("{left} left  block {}  {}", progress.slot.block + 1, progress.slot.row));
+        self.bar.set_message(format!("{left} left  block {}  {}", progress.block + 1, progress.cell));
     }
 
     fn notice(&mut self, text: &str) {

@@ -2,21 +2,20 @@
 
 mod network;
 
-use std::path::{Path, PathBuf};
-
 use anyhow::Context;
-use btu_control::coordinator::{self, CoordinatorError, Ground, Observer, Phase, Settings};
+use btu_control::awake::Wakefulness;
+use btu_control::coordinator::{Ground, Observer, Phase, Processors, Rating, Testbed};
 use btu_control::environment;
-use btu_store::{Level, NewRun, RunLock, RunRow, Store};
-use btu_suite::network::Network;
+use btu_store::{NewRun, RunLock, RunRow, Store};
+use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile};
+use btu_suite::processors::{Division, ProcessorList};
 
-use crate::cli::{Common, Rate};
+use crate::cli::{Common, ProcessorsOption, Rate};
 use crate::exit::Refusal;
 use crate::hosts::{self, Gathered};
-use crate::progress::Bar;
-use crate::resume;
-use crate::{preflight, runs};
+use crate::study::{Prepared, Resumed, Session};
+use crate::{preflight, resume, runs};
 
 pub(crate) use btu_suite::plan::SUITE;
 
@@ -36,11 +35,11 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
             let Some(lock) = resume::lock(&store, &row)? else {
                 return runs::print_result(&store, row.summary.id, common);
             };
-            if let Network::Machines(machines) = &plan.network {
-                let hosts: Vec<String> = machines.hosts.iter().map(ToString::to_string).collect();
-                resume::may_call(&row, &hosts, rate.resuming.call_hosts)?;
-            }
-            let warning = same_ground(&row, &plan, rate.resuming.force)?;
+            let machines = match &plan.network {
+                Network::Machines(machines) => Some(machines),
+                Network::Veth | Network::Path(_) | Network::Drawing(_) => None,
+            };
+            let warning = resume::same_ground(&row, machines, &rate.resuming)?;
             carry_out(rate, store, plan, Some((lock, warning)), common)
         }
     }
@@ -50,64 +49,28 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
 /// result.
 fn carry_out(
     rate: &Rate,
-    mut store: Store,
+    store: Store,
     mut plan: Plan,
-    resumed: Option<(RunLock, Option<String>)>,
+    resumed: Option<Resumed>,
     common: &Common,
 ) -> anyhow::Result<()> {
-    let executable = std::env::current_exe().context("finding this program's own file")?;
-    let mut bar = Bar::new(rate.quiet);
-    let name = resumed.as_ref().map(|(lock, _)| lock.run().to_string());
-    let Prepared { ground, scratch, mut warnings } =
-        prepare(rate, &mut plan, &executable, store.path(), name.as_deref(), &mut bar)?;
-    let lock = match resumed {
-        None => begin(&mut store, rate, &plan)?,
-        Some((lock, warning)) => {
-            store.reopen(&lock)?;
-            warnings.extend(warning);
-            lock
-        }
-    };
-    for warning in &warnings {
-        bar.notice(warning);
-        store.save_event(&lock, &wall_clock(), Level::Warning, warning)?;
-    }
-    let settings = Settings {
-        plan,
-        scratch,
-        runtime: preflight::runtime_directory()?,
-        executable,
-        ftp: rate.ftp_server.clone(),
-        wall_clock,
-    };
-    measure(&store, &lock, &settings, ground, &mut bar)?;
-    runs::print_result(&store, lock.run(), common)
-}
-
-/// What a run can begin with.
-struct Prepared {
-    ground: Ground,
-    scratch: PathBuf,
-    /// What has to be said of the run before it begins.
-    warnings: Vec<String>,
+    let mut session = Session::new("btu rate", rate.quiet, store, resumed)?;
+    let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
+    let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
+    let mut rating = Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
+    session.measure(&lock, &mut rating, ground, common)
 }
 
 /// Sees that this machine, or the hosts, can do it; the plan loses what the hosts cannot.
-fn prepare(
-    rate: &Rate,
-    plan: &mut Plan,
-    executable: &Path,
-    database: &Path,
-    resumed: Option<&str>,
-    bar: &mut Bar,
-) -> anyhow::Result<Prepared> {
+fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Result<Prepared> {
+    let resumed = session.resumed();
     let Network::Machines(machines) = plan.network.clone() else {
         let topology = network::topology(&plan.network)?
             .context("the network file has no longer the stations that this run is for")?;
         let warnings = if resumed.is_none() { network::fit(plan, &topology)? } else { Vec::new() };
-        let scratch = preflight::scratch(rate, plan, database)?;
-        preflight::namespaces(executable)?;
-        return Ok(Prepared { ground: Ground::Testbed(Box::new(topology)), scratch, warnings });
+        let scratch = preflight::scratch(rate, plan, session.store.path())?;
+        preflight::namespaces(&session.settings.executable)?;
+        return Ok(Prepared { ground: Ground::Testbed(Box::new(testbed(plan, topology))), scratch, warnings });
     };
     if rate.ftp_server.is_some() {
         return Err(Refusal::Usage(
@@ -115,12 +78,26 @@ fn prepare(
         )
         .into());
     }
-    bar.phase(Phase::Reserve);
-    let gathered = hosts::gather(&machines, plan, &rate.real, resumed);
-    bar.clear();
+    session.bar.phase(Phase::Reserve);
+    let gathered = hosts::gather(&machines, plan, &rate.real, resumed.as_deref());
+    session.bar.clear();
     let Gathered { party, warnings } = gathered?;
-    // The hosts' own policies say where their scratch directories are.
-    Ok(Prepared { ground: Ground::Hosts(Box::new(party)), scratch: PathBuf::from("."), warnings })
+    Ok(Prepared::on_hosts(party, warnings))
+}
+
+/// What is raised: an agent in every station that plays a role, and an input before every black box.
+fn testbed(plan: &Plan, topology: Topology) -> Testbed {
+    let test = topology.roles.iter().find(|(role, _)| *role == HostRole::Test).map(|&(_, station)| station);
+    let processors = Processors { divided: test.zip(plan.processors.clone()), awake: plan.kept_awake };
+    Testbed {
+        name: "rate",
+        hosts: topology.roles.iter().map(|&(role, station)| (role.into(), station)).collect(),
+        inputs: topology.black_boxes().collect(),
+        drawing: topology.drawing,
+        source: plan.network.to_string(),
+        processors,
+        congestion_control: plan.congestion_control.clone(),
+    }
 }
 
 fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
@@ -131,6 +108,18 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
         None => u64::from(preflight::random()?),
     };
     let mut plan = Plan::whole(seed, profile, network);
+    if matches!(plan.network, Network::Machines(_)) {
+        rate.congestion.refused()?;
+    }
+    if !matches!(plan.network, Network::Machines(_)) {
+        plan.processors = processors(rate.processors.as_ref())?;
+        plan.kept_awake = !rate.idle_states && Wakefulness::is_possible();
+        plan.congestion_control = rate.congestion.checked()?;
+    } else if rate.processors.is_some() || rate.idle_states {
+        let problem =
+            "--processors and --idle-states are those of this machine; other hosts are measured as they are set up";
+        return Err(Refusal::Usage(problem.to_owned()).into());
+    }
     plan.volume = rate.volume;
     plan.window = rate.window;
     plan.ftp_server = ftp_server(rate);
@@ -138,6 +127,21 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     keep(&mut plan.messages, &rate.message);
     keep(&mut plan.loads, &rate.load);
     Ok(plan)
+}
+
+/// How this machine's processors are divided: as the option says, else the usual way, where there are two of them.
+fn processors(asked: Option<&ProcessorsOption>) -> Result<Option<Division>, Refusal> {
+    let cores = environment::cores();
+    match asked {
+        None => Ok(Division::usual(&cores)),
+        Some(ProcessorsOption::Shared) => Ok(None),
+        Some(ProcessorsOption::Divided(division)) => {
+            let all = ProcessorList::of(cores.iter().flat_map(|core| core.numbers().to_vec()));
+            let checked = all.map_or(Ok(()), |all| division.check(&all));
+            checked.map_err(|error| Refusal::Usage(format!("--processors: {error}")))?;
+            Ok(Some(division.clone()))
+        }
+    }
 }
 
 /// Keeps what was named, in the suite's order; everything when nothing was.
@@ -167,15 +171,6 @@ fn ftp_server(rate: &Rate) -> Option<String> {
     rate.ftp_server.as_ref().map(|server| format!("{}/{}", server.server, server.file))
 }
 
-/// Whether the rest can be measured on what the run was begun on; the warning that it keeps where it was forced.
-fn same_ground(row: &RunRow, plan: &Plan, force: bool) -> Result<Option<String>, Refusal> {
-    match &plan.network {
-        // What is under test is elsewhere.
-        Network::Machines(_) => resume::same_version(row, force),
-        _ => resume::same_machine(row, None, &environment::collect(), force),
-    }
-}
-
 fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock> {
     let document = serde_json::to_value(plan)?;
     let rows = plan.rows().len() as u32;
@@ -192,23 +187,6 @@ fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock>
         plan_hash: &plan.hash(),
         planned_cells: rows * plan.profile.most_blocks,
     })?)
-}
-
-fn measure(store: &Store, lock: &RunLock, settings: &Settings, ground: Ground, bar: &mut Bar) -> anyhow::Result<()> {
-    let result = coordinator::run(store, lock, settings, ground, bar);
-    bar.clear();
-    if let Err(error) = &result {
-        advise(error, lock, store.path());
-    }
-    Ok(result?)
-}
-
-/// What can be done about a run that ended early.
-fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path) {
-    let run = lock.run();
-    eprintln!("Run {run} ended early; its cells are kept in {}.", database.display());
-    let again = if matches!(error, CoordinatorError::Interrupted(_)) { "Finish it" } else { "Then finish it" };
-    eprintln!("{again} with: btu rate --resume {run}");
 }
 
 /// Wall time for the record; nothing is measured with it.

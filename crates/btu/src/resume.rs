@@ -1,10 +1,12 @@
 //! Going on with a stored run: whether it is one of this command, whether something is left to measure, whether its plan is
 //! the one it was begun with, and whether this is still the machine.
 
-use btu_control::environment::Environment;
+use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};
+use btu_suite::network::Machines;
 use serde::de::DeserializeOwned;
 
+use crate::cli::Resuming;
 use crate::exit::Refusal;
 use crate::provenance::{self, Difference, Start};
 use crate::suites;
@@ -87,6 +89,20 @@ pub(crate) fn same_machine(
         Start::Unseen => vec![Difference::new("machine", "an unknown one", "this one")],
     };
     allow(row, name, &found, force)
+}
+
+/// Whether the rest can be measured on what a run was begun on: this machine, or real hosts, which have to be called. The
+/// warning that the run keeps where it was forced.
+pub(crate) fn same_ground(
+    row: &RunRow,
+    machines: Option<&Machines>,
+    options: &Resuming,
+) -> Result<Option<String>, Refusal> {
+    let Some(machines) = machines else { return same_machine(row, None, &environment::collect(), options.force) };
+    let hosts: Vec<String> = machines.hosts.iter().map(ToString::to_string).collect();
+    may_call(row, &hosts, options.call_hosts)?;
+    // What is under test is elsewhere.
+    same_version(row, options.force)
 }
 
 /// Refuses to go on with another version of btu, as [`same_machine`] does where that is not looked at.

@@ -69,12 +69,14 @@ impl Stored {
 }
 
 fn changes(row: &RunRow) -> Vec<String> {
-    // Of real hosts the one under test.
-    let is_tested = |environment: &serde_json::Value| environment["station"].as_str().is_none_or(|one| one == "test");
+    // Of real hosts the first: in a rating the one under test.
+    let first = row.environments.iter().find(|(moment, _)| *moment == Moment::Before);
+    let station = first.map(|(_, found)| &found["station"]);
+    let is_first = |environment: &serde_json::Value| station == Some(&environment["station"]);
     // The far end of a pipe has a name; this machine has none.
     let is_here = |environment: &serde_json::Value| environment["name"].is_null() || !environment["station"].is_null();
     let mut after = row.environments.iter();
-    let after = after.rfind(|(moment, found)| *moment == Moment::After && is_tested(found) && is_here(found));
+    let after = after.rfind(|(moment, found)| *moment == Moment::After && is_first(found) && is_here(found));
     let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
     match (before(row), after) {
         (Some(before), Some(after)) => differences(&before, &after),
@@ -167,7 +169,12 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         profile: run.profile.clone(),
         seed: row.seed,
         machine: before(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
-        hosts: hosts(row).into_iter().chain(processors(&row.plan).map(|held| held.to_string())).collect(),
+        hosts: hosts(row)
+            .into_iter()
+            .chain(ends_held(row))
+            .chain(divided(row))
+            .chain(congestion_control(row))
+            .collect(),
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
@@ -209,6 +216,24 @@ fn hosts(row: &RunRow) -> Vec<String> {
     }
 }
 
+/// What processors did for a rating whose stations shared one machine.
+fn divided(row: &RunRow) -> Option<String> {
+    if row.summary.suite != rate::SUITE {
+        return None;
+    }
+    let plan: Plan = serde_json::from_value(row.plan.clone()).ok()?;
+    let sleep = sleep(plan.kept_awake);
+    match (&plan.network, &plan.processors) {
+        (Network::Machines(_), _) => None,
+        (_, Some(division)) => Some(format!(
+            "processors: {} of the machine under test, {} of everything else; {sleep}",
+            division.test(),
+            division.rest()
+        )),
+        (_, None) => Some(format!("processors: shared by the machine under test and everything else; {sleep}")),
+    }
+}
+
 /// The other machine of a pipe.
 fn far_host(plan: &serde_json::Value) -> Option<Remote> {
     match of_pipe(plan, "place")? {
@@ -217,9 +242,31 @@ fn far_host(plan: &serde_json::Value) -> Option<Remote> {
     }
 }
 
-/// Where the ends of a pipe were held.
-fn processors(plan: &serde_json::Value) -> Option<Processors> {
-    of_pipe(plan, "processors")
+/// Where the ends of a pipe were held, and whether processors slept.
+fn ends_held(row: &RunRow) -> Option<String> {
+    if !pipe::is_ours(&row.summary.suite) {
+        return None;
+    }
+    let held: Option<Processors> = of_pipe(&row.plan, "processors");
+    let held = held.map_or_else(|| "the ends are where the scheduler puts them".to_owned(), |held| held.to_string());
+    let awake = of_pipe(&row.plan, "processors_kept_awake").unwrap_or(false);
+    Some(format!("{held}; processors are {}", sleep(awake)))
+}
+
+/// Which congestion control the stations' TCP used: the one that was asked for, else the machine's own.
+fn congestion_control(row: &RunRow) -> Option<String> {
+    let is_elsewhere = far_host(&row.plan).is_some() || row.plan["network"]["kind"] == "machines";
+    let in_plan = ["/congestion_control", "/network/congestion_control"];
+    let asked = in_plan.iter().find_map(|path| row.plan.pointer(path)?.as_str().map(str::to_owned));
+    let asked = asked.or_else(|| of_pipe(&row.plan, "congestion_control"));
+    let own = || before(row)?.network.settings.get("net.ipv4.tcp_congestion_control").cloned();
+    let used = asked.or_else(own).filter(|_| !is_elsewhere && row.summary.suite != btu_suite::roll::SUITE)?;
+    Some(format!("TCP's congestion control is {used}"))
+}
+
+/// Whether processors were kept from sleeping.
+fn sleep(are_kept_awake: bool) -> &'static str {
+    if are_kept_awake { "kept from sleeping" } else { "free to sleep" }
 }
 
 /// Part of the plan of a pipe: of a signature, of the first of several, or of HINT's.

@@ -3,15 +3,21 @@
 mod rating;
 mod roll_call;
 mod signatures;
+mod studied;
 
 use btu_report::TextOptions;
 use btu_report::html::Page;
 use btu_store::{RunRow, Store};
+use btu_suite::app::AppPlan;
+use btu_suite::copy::CopyPlan;
 use btu_suite::history::Study;
+use btu_suite::lan::LanPlan;
+use btu_suite::speed::SpeedPlan;
 use serde::Serialize;
 
 use crate::exit::Refusal;
 use crate::provenance;
+use studied::Studied;
 
 /// A suite's stored runs.
 pub(crate) trait Suite: Sync {
@@ -35,7 +41,15 @@ pub(crate) trait Suite: Sync {
 }
 
 /// All suites, a line each.
-static SUITES: [&dyn Suite; 3] = [&rating::Rating, &signatures::Signatures, &roll_call::RollCall];
+static SUITES: [&dyn Suite; 7] = [
+    &rating::Rating,
+    &signatures::Signatures,
+    &Studied::<AppPlan>::new(),
+    &Studied::<CopyPlan>::new(),
+    &Studied::<LanPlan>::new(),
+    &Studied::<SpeedPlan>::new(),
+    &roll_call::RollCall,
+];
 
 /// The suite of a run.
 ///

@@ -61,12 +61,17 @@ impl Axis {
 }
 
 /// Values that differ by less than this share of their size are drawn as one: what lies below is rounding of floating
-/// point (about 1e-16 for each operation), or finer than the numbers of an axis, with at most seven digits, can say.
-const FLAT: f64 = 1e-5;
+/// point (about 1e-16 for each operation), or finer than the numbers of an axis can say. A step is at least a seventh of the
+/// range, so a tick has six digits at most, and `−1.23456e10` is as long as there is room for.
+const FLAT: f64 = 1e-4;
+
+/// The same for sizes below 1e-9, whose powers of ten are a letter longer: `−1.2345e−10`.
+const FLAT_OF_TINY: f64 = 1e-3;
 
 /// Whether nothing between these two is worth an axis.
 fn is_flat(least: f64, most: f64) -> bool {
-    most - least <= FLAT * least.abs().max(most.abs())
+    let size = least.abs().max(most.abs());
+    most - least <= size * if size < 1e-9 { FLAT_OF_TINY } else { FLAT }
 }
 
 /// Room around a single value, so that its line lies well inside.
@@ -260,7 +265,7 @@ mod tests {
         /// Numbers have at most eleven letters: more would reach over the edge of a picture, at 77 pixels.
         #[test]
         fn linear_ticks_are_few_short_distinct_and_inside(
-            middle in -1e9f64..1e9, exponent in -9i32..9, spread in -13f64..3.0,
+            middle in -1e9f64..1e9, exponent in -25i32..12, spread in -13f64..3.0,
         ) {
             let middle = middle * 10f64.powi(exponent);
             let half = (middle.abs() * 10f64.powf(spread)).max(f64::MIN_POSITIVE);

@@ -10,44 +10,49 @@ mod error;
 mod ftp;
 mod hosts;
 mod losses;
+mod rating;
+mod scripted;
 mod secret;
 mod session;
 mod stage;
+mod study;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
+use btu_network::{Drawing, StationId};
 use btu_store::{Level, Moment, RunLock, State, Store};
-use btu_suite::network::Topology;
-use btu_suite::plan::Plan;
-use btu_suite::schedule::Slot;
+use btu_suite::congestion::CongestionControl;
+use btu_suite::network::HostName;
+use btu_suite::processors::Division;
 use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
+use btu_testbed::processors::Held;
 
 pub(crate) use hosts::fuzz_ssh_words;
-pub(crate) use session::Calibration;
+pub(crate) use rating::Calibration;
 
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};
 pub use hosts::{Access, HostCall, Keys, Party, PreparedWorker, Program, Stop, Survey, WorkerHost, crowd, roll_call};
 
+pub use rating::Rating;
+pub use scripted::Scripted;
+pub use study::{Calibrated, Pace, Study};
+
+use crate::awake::Wakefulness;
 use crate::environment;
 use alarm::Alarm;
+use session::Journal;
 use stage::Stage;
 
-/// What a run needs beyond its plan.
+/// What a run needs beyond its study.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What to measure.
-    pub plan: Plan,
-    /// An existing directory on the disk that the host activities use; a directory of the run's own is made in it.
-    pub scratch: PathBuf,
     /// A private directory for sockets; it lives as long as the run.
     pub runtime: PathBuf,
     /// This program.
     pub executable: PathBuf,
-    /// The external FTP server, when one was asked for.
-    pub ftp: Option<ExternalFtp>,
     /// Wall time as RFC 3339, for the record only.
     pub wall_clock: fn() -> String,
 }
@@ -55,16 +60,53 @@ pub struct Settings {
 /// What a run is measured on.
 pub enum Ground {
     /// A network that is raised for it.
-    Testbed(Box<Topology>),
+    Testbed(Box<Testbed>),
     /// Hosts that were gathered.
     Hosts(Box<Party>),
+}
+
+/// A network that is raised for a run.
+#[derive(Debug, Clone)]
+pub struct Testbed {
+    /// What the raised network is called in lists of networks.
+    pub name: &'static str,
+    /// The network.
+    pub drawing: Drawing,
+    /// The stations that take part, by the names that scripts know them by: each has an agent.
+    pub hosts: Vec<(HostName, StationId)>,
+    /// The stations whose incoming packets can be impaired.
+    pub inputs: Vec<StationId>,
+    /// What it was raised from, for people.
+    pub source: String,
+    /// What its processors do for it.
+    pub processors: Processors,
+    /// What its stations' TCP uses; the host's own choice when absent.
+    pub congestion_control: Option<CongestionControl>,
+}
+
+/// How a machine's processors serve the stations of a raised network.
+#[derive(Debug, Clone, Default)]
+pub struct Processors {
+    /// The station under test, and how the processors are divided between it and everything else; shared by all when absent.
+    pub divided: Option<(StationId, Division)>,
+    /// Whether they are kept from sleeping.
+    pub awake: bool,
+}
+
+impl Processors {
+    /// This process, and what it starts from now on, where everything but the station under test works.
+    fn hold_the_rest(&self) -> Result<Option<Held>, CoordinatorError> {
+        let Some((_, division)) = &self.divided else { return Ok(None) };
+        let operation = "holding everything but the station under test on processors of its own";
+        Held::on(division.rest().numbers()).map(Some).map_err(|source| CoordinatorError::System { operation, source })
+    }
 }
 
 /// Where a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Making namespaces, interfaces, agents and the wire.
-    Raise,
+    /// Making namespaces, interfaces, agents and the emulator, of so many stations.
+    Raise(usize),
     /// Reserving hosts.
     Reserve,
     /// Comparing the network with what was asked for.
@@ -78,10 +120,12 @@ pub enum Phase {
 }
 
 /// How far the measuring is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Progress {
-    /// The cell that is about to be measured.
-    pub slot: Slot,
+    /// The block of the cell that is about to be measured, from 0.
+    pub block: u32,
+    /// The cell, in words.
+    pub cell: String,
     /// Cells stored so far.
     pub done: usize,
     /// Cells expected in all: exact for the least blocks, then as far as can be seen.
@@ -104,98 +148,103 @@ pub trait Observer {
 ///
 /// # Errors
 /// Whatever ends the run early; its state in the store is then `interrupted` or `failed`, and every stored cell stays.
-pub fn run(
+pub fn run<S: Study>(
     store: &Store,
     lock: &RunLock,
+    study: &mut S,
     settings: &Settings,
     ground: Ground,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
+    let journal = Journal { store, lock, wall_clock: settings.wall_clock };
     let result = match ground {
-        Ground::Testbed(topology) => raise_and_measure(store, lock, settings, &topology, observer),
-        Ground::Hosts(party) => measure_on_hosts(store, lock, settings, *party, observer),
+        Ground::Testbed(testbed) => raise_and_measure(journal, study, settings, &testbed, observer),
+        Ground::Hosts(party) => measure_on_hosts(journal, study, *party, observer),
     };
     let (state, note) = match &result {
         Ok(()) => (State::Complete, None),
         Err(error @ CoordinatorError::Interrupted(_)) => (State::Interrupted, Some((Level::Info, error.to_string()))),
         Err(error) => (State::Failed, Some((Level::Error, error.to_string()))),
     };
-    let now = (settings.wall_clock)();
     if let Some((level, text)) = note {
         // The first error is the one to report; a store that has failed cannot take this note either.
-        if let Err(second) = store.save_event(lock, &now, level, &text) {
+        if let Err(second) = journal.event(level, &text) {
             observer.notice(&format!("the end of the run could not be noted: {second}"));
         }
     }
-    let finished = store.finish(lock, state, &now);
+    let finished = store.finish(lock, state, &(settings.wall_clock)());
     result?;
     Ok(finished?)
 }
 
-fn raise_and_measure(
-    store: &Store,
-    lock: &RunLock,
+fn raise_and_measure<S: Study>(
+    journal: Journal<'_>,
+    study: &mut S,
     settings: &Settings,
-    topology: &Topology,
+    testbed: &Testbed,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
-    observer.phase(Phase::Raise);
+    observer.phase(Phase::Raise(testbed.drawing.stations.len()));
     let before = environment::collect();
-    store.save_environment(lock, Moment::Before, &document(&before)?)?;
+    journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
     let began = Instant::now();
-    let house = Rising::begin(request(settings, topology))?.finish()?;
-    let result = measure(store, lock, settings, (&house, topology), began, observer);
+    let _wakefulness = Wakefulness::begin(testbed.processors.awake);
+    let held = testbed.processors.hold_the_rest()?;
+    let house = Rising::begin(request(settings, testbed, study.seed()))?.finish()?;
+    let result = measure(journal, study, (&house, testbed), began, observer);
     observer.phase(Phase::Lower);
     let lowered = house.lower();
+    drop(held);
     let after = environment::collect();
     if result.is_ok() {
         lowered?;
-        store.save_environment(lock, Moment::After, &document(&after)?)?;
+        journal.store.save_environment(journal.lock, Moment::After, &document(&after)?)?;
         for difference in environment::differences(&before, &after) {
-            store.save_event(lock, &(settings.wall_clock)(), Level::Warning, &difference)?;
+            journal.event(Level::Warning, &difference)?;
         }
     }
     result
 }
 
-/// An agent in every station that plays a role, and an input before every black box.
-fn request(settings: &Settings, topology: &Topology) -> NetworkRequest {
+/// An agent in every station that takes part, and an input before every one whose packets can be impaired.
+fn request(settings: &Settings, testbed: &Testbed, seed: u64) -> NetworkRequest {
+    let divided = testbed.processors.divided.clone().into_iter();
     NetworkRequest {
-        name: format!("rate-{}", std::process::id()),
-        drawing: topology.drawing.clone(),
+        name: format!("{}-{}", testbed.name, std::process::id()),
+        drawing: testbed.drawing.clone(),
         runtime_directory: settings.runtime.clone(),
-        seed: settings.plan.seed,
+        seed,
         executable: settings.executable.clone(),
         capture: None,
-        source: settings.plan.network.to_string(),
+        source: testbed.source.clone(),
         since: (settings.wall_clock)(),
-        agents: topology.roles.iter().map(|&(_, station)| station).collect(),
-        inputs: topology.black_boxes().collect(),
+        agents: testbed.hosts.iter().map(|&(_, station)| station).collect(),
+        inputs: testbed.inputs.clone(),
+        congestion_control: testbed.congestion_control.clone(),
+        processors: divided.map(|(test, division)| (test, division.test().numbers().to_vec())).collect(),
     }
 }
 
-fn measure(
-    store: &Store,
-    lock: &RunLock,
-    settings: &Settings,
-    (house, topology): (&NetworkHouse, &Topology),
+fn measure<S: Study>(
+    journal: Journal<'_>,
+    study: &mut S,
+    (house, testbed): (&NetworkHouse, &Testbed),
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let runtime = hosts::runtime()?;
     runtime.block_on(async {
         let mut alarm = Alarm::set(Some(house))?;
-        let roles = topology.roles.iter().map(|&(role, _)| role.into());
-        let hosts: Vec<_> = roles.zip(house.stations()).collect();
-        let mut stage = alarm.guard(Stage::open(&hosts, &house.wire_socket())).await?;
-        session::measure(store, lock, settings, &mut stage, &mut alarm, began, observer).await
+        let names = testbed.hosts.iter().map(|(name, _)| name.clone());
+        let hosts: Vec<_> = names.zip(house.stations()).collect();
+        let mut stage = alarm.guard(Stage::open(&hosts, house.wire_socket().as_deref())).await?;
+        session::measure(journal, study, &mut stage, &mut alarm, began, observer).await
     })
 }
 
-fn measure_on_hosts(
-    store: &Store,
-    lock: &RunLock,
-    settings: &Settings,
+fn measure_on_hosts<S: Study>(
+    journal: Journal<'_>,
+    study: &mut S,
     party: Party,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
@@ -203,8 +252,7 @@ fn measure_on_hosts(
     let Party { mut stage, runtime } = party;
     runtime.block_on(async {
         let mut alarm = Alarm::set(None)?;
-        let notes = hosts::Notes { store, lock, wall_clock: settings.wall_clock };
-        let result = hosts::measured(&mut stage, &mut alarm, &notes, settings, began, observer).await;
+        let result = hosts::measured(journal, study, &mut stage, &mut alarm, began, observer).await;
         observer.phase(Phase::Lower);
         stage.release().await;
         result

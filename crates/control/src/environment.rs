@@ -12,6 +12,7 @@ mod network;
 mod parse;
 mod source;
 
+use btu_suite::processors::ProcessorList;
 use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,11 @@ pub fn collect() -> Environment {
     let mut environment = read(&Source::live());
     environment.network.interfaces = netlink::interfaces().unwrap_or_default();
     environment
+}
+
+/// The processors that this process may use, by the core they belong to.
+pub fn cores() -> Vec<ProcessorList> {
+    machine::cores(&Source::live())
 }
 
 /// Everything that is in files.

@@ -9,6 +9,7 @@
 //! Nothing of this crosses the measured network.
 
 pub mod agent;
+pub mod awake;
 mod clock;
 pub mod coordinator;
 pub mod doctor;

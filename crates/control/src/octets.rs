@@ -1,4 +1,4 @@
-//! Octets: random ones, and how they are shown.
+//! Random octets.
 
 use std::io;
 
@@ -15,23 +15,9 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     SystemRandom::new().fill(&mut octets).map_err(refused).map(|()| octets)
 }
 
-/// Octets as lower-case hexadecimal digits.
-pub(crate) fn hex(octets: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = octets.iter().flat_map(|octet| [octet >> 4, octet & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_are_those_of_a_digest() {
-        // FIPS 180-2, appendix B.1.
-        let digest = ring::digest::digest(&ring::digest::SHA256, b"abc");
-        assert_eq!(hex(digest.as_ref()), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    }
 
     #[test]
     fn sixteen_random_octets_never_come_twice() {

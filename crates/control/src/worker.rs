@@ -92,6 +92,7 @@ fn needed(activity: &Activity) -> Capabilities {
     let pipe = match activity {
         Activity::Pipe(end) => &end.plan,
         Activity::Hint(end) => &end.pipe,
+        Activity::Draw(end) => &end.pipe,
         _ => return always,
     };
     let polls = if pipe.socket.busy_poll.is_some() { Capabilities::NET_ADMIN } else { Capabilities::NONE };

@@ -23,6 +23,7 @@ use crate::{LoadError, content};
 
 pub use source::DiskSource;
 use source::Source;
+pub(crate) use source::write_random;
 
 /// Bytes in one read and one write.
 const BLOCK: u64 = 1 << 20;

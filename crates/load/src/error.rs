@@ -4,8 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use btu_traffic::TrafficError;
 use btu_units::{Bytes, Span};
 use thiserror::Error;
+
+use crate::nfs::NfsError;
+use crate::volume::Fault;
 
 /// Why a host activity could not be set up or done.
 #[derive(Debug, Error)]
@@ -51,6 +55,47 @@ pub enum LoadError {
         directory: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Memory cannot hold a file.
+    #[error("could not {operation} in memory: {source}; copy a smaller file, or one on disk")]
+    Memory {
+        /// What was attempted.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The connection that carries a file failed, or a peer broke its protocol.
+    #[error(transparent)]
+    Flow(#[from] TrafficError),
+    /// What was read of a file is not what it had when it was made.
+    #[error("the source of the copy changed while it was read: {what}; leave the scratch directory alone")]
+    SourceChanged {
+        /// How that was seen.
+        what: String,
+    },
+    /// A peer sent another amount than it should have.
+    #[error("{peer} should have sent a file of {expected} bytes, and {told}; is it the station that this run is for?")]
+    FileSize {
+        /// Who sent.
+        peer: SocketAddr,
+        /// In whole bytes.
+        expected: u64,
+        /// What it sent or announced instead.
+        told: String,
+    },
+    /// The other end of a copy said that it could not take or store the file.
+    #[error("{peer} did not take the file: {answer}; look at that station's own account for the cause")]
+    NotTaken {
+        /// Who did not.
+        peer: SocketAddr,
+        /// What it answered, in our words.
+        answer: &'static str,
+    },
+    /// An order that no program can carry out.
+    #[error("copying a file: {what}")]
+    Order {
+        /// What is wrong, and what is allowed.
+        what: &'static str,
     },
     /// Nobody wants the file any more.
     #[error("making a file in {} was stopped: who asked for it is gone", .directory.display())]
@@ -157,4 +202,17 @@ pub enum LoadError {
         /// Where in the file.
         offset: u64,
     },
+    /// A file of this machine's own was not read or written as it should have been.
+    #[error("could not {operation} {name}: {fault}")]
+    File {
+        /// What was attempted.
+        operation: &'static str,
+        /// The file.
+        name: String,
+        /// Why it was not done.
+        fault: Fault,
+    },
+    /// A file server refused, broke off or did not answer.
+    #[error(transparent)]
+    Nfs(#[from] NfsError),
 }

@@ -1,6 +1,9 @@
-//! Entries for fuzzers: whatever an FTP server or a client of the doorway says, these return.
+//! Entries for fuzzers: whatever an FTP server, a client of the doorway, a sender of files, or either end of NFS says, these
+//! return.
 
+pub use crate::copy::fuzz_record as rcp_record;
 pub use crate::ftp::{fuzz_doorway as ftp_doorway, fuzz_reply as ftp_reply};
+pub use crate::nfs::{fuzz_answer as nfs_answer, fuzz_call as nfs_call};
 
 #[cfg(test)]
 mod tests {
@@ -12,6 +15,9 @@ mod tests {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 super::ftp_doorway(bytes);
                 super::ftp_reply(bytes);
+                super::nfs_answer(bytes);
+                super::nfs_call(bytes);
+                super::rcp_record(bytes);
             }
         }
     }

@@ -8,19 +8,30 @@
 //! | cpu | complex arithmetic, then allocate, copy, free | a round |
 //! | disk | read a large file, copy it to another, reach the device | a byte copied |
 //! | transfer | fetch by FTP into a file that reaches the device | a byte fetched |
+//! | files | what programs do with files, at an NFS server or on an own disk | an operation |
+//!
+//! A further one is the copy of one file to another host, by several programs.
 //!
 //! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed: [`serve_doorway`]
 //! is the relay's way out.
+//!
+//! [`files`] are what programs read and write, on this machine or at a server of [`nfs`].
 
 mod account;
 mod content;
+mod copy;
 mod cpu;
 mod disk;
 mod error;
+pub mod files;
 mod ftp;
 #[doc(hidden)]
 pub mod fuzz;
+mod lan;
+pub mod nfs;
+mod pump;
 mod scratch;
+mod volume;
 
 use btu_suite::activity::{Activity, Order, Performance};
 use btu_suite::peers::Callers;
@@ -29,6 +40,7 @@ pub use disk::DiskSource;
 pub use error::LoadError;
 pub use ftp::{FETCH_ROOM, serve_doorway};
 pub use scratch::{MARGIN, Scratch, scratch_check};
+pub use volume::{Fault, MOST_NODES};
 
 /// Sets `order` up, or returns none when its activity is not a host activity. A server asks `callers` before it says or
 /// hears anything.
@@ -43,6 +55,12 @@ pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Perfor
         Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve, callers)?)),
         Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay, callers)?)),
         Activity::FtpFetch(fetch) => Some(Box::new(ftp::Fetching::prepare(fetch)?)),
+        Activity::FileSend(send) => Some(Box::new(copy::Sending::prepare(order, send)?)),
+        Activity::FileReceive(receive) => Some(Box::new(copy::Receiving::prepare(order, receive, callers)?)),
+        Activity::FileCopy(copy) => Some(Box::new(copy::Copying::prepare(order, copy)?)),
+        Activity::FilesServe(serve) => Some(Box::new(lan::ServingFiles::prepare(serve, callers)?)),
+        Activity::FilesTask(task) => Some(lan::prepare_task(order.seed, task)?),
+        Activity::FilesStation(station) => Some(Box::new(lan::Station::prepare(order.seed, station)?)),
         _ => None,
     })
 }

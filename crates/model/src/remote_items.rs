@@ -7,11 +7,43 @@
 
 use crate::answer::{Answer, sensible};
 
-/// A picture's items and the way they take. Times in seconds, sizes in octets.
+/// How packets of one size pass the network, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Passage {
+    /// That the slowest part of the way is busy with one.
+    pub occupied: f64,
+    /// From when that part is done with one until it has arrived, and from its departure until that part has it: the delay of
+    /// the way, and what its other parts take.
+    pub beyond: f64,
+}
+
+impl Passage {
+    /// From its first bit's departure until it has arrived.
+    fn takes(self) -> f64 {
+        self.occupied + self.beyond
+    }
+}
+
+/// A picture's items and the way they take; times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RemoteItems {
     /// How many.
     pub items: f64,
+    /// An item alone in its packet.
+    pub request: Passage,
+    /// A reply.
+    pub reply: Passage,
+    /// Items that share packets: one item's share of the packet, and what the packet takes beyond.
+    pub packed: Passage,
+    /// That the application takes for one item.
+    pub application: f64,
+    /// That the display takes for one item.
+    pub display: f64,
+}
+
+/// A full-duplex line, and what is on it. Times in seconds, sizes in octets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ItemLine {
     /// Of one item; 20 in the study.
     pub item_bytes: f64,
     /// Of one reply, without headers.
@@ -24,10 +56,22 @@ pub struct RemoteItems {
     pub bits_per_second: f64,
     /// From one end of the line to the other.
     pub delay: f64,
-    /// That the application takes for one item.
-    pub application: f64,
-    /// That the display takes for one item.
-    pub display: f64,
+}
+
+impl ItemLine {
+    /// So many items over this line, of which application and display take so long for each.
+    pub fn carrying(&self, items: f64, application: f64, display: f64) -> RemoteItems {
+        let passage = |bytes: f64| Passage { occupied: 8.0 * bytes / self.bits_per_second, beyond: self.delay };
+        RemoteItems {
+            items,
+            request: passage(self.item_bytes + self.header_bytes),
+            reply: passage(self.reply_bytes + self.header_bytes),
+            // With its share of a full packet's headers.
+            packed: passage(self.item_bytes * (1.0 + self.header_bytes / self.segment_bytes)),
+            application,
+            display,
+        }
+    }
 }
 
 impl RemoteItems {
@@ -42,9 +86,8 @@ impl RemoteItems {
         if !sensible(&[window]) || window < 1.0 {
             return Answer::OUT_OF_RANGE;
         }
-        let request = self.transmission(self.item_bytes + self.header_bytes);
-        let reply = self.transmission(self.reply_bytes + self.header_bytes);
-        let slowest = [self.application, request, self.display, reply].into_iter().fold(0.0, f64::max);
+        let stages = [self.application, self.request.occupied, self.display, self.reply.occupied];
+        let slowest = stages.into_iter().fold(0.0, f64::max);
         self.answer(|| self.items * (self.round() / window).max(slowest))
     }
 
@@ -61,44 +104,33 @@ impl RemoteItems {
     /// No replies; items share packets and are shown as they come. The first item passes all stages, the others follow
     /// at the pace of the slowest.
     pub fn pipelined(&self) -> Answer {
-        let stages = [self.application, self.packed(), self.display];
+        let stages = [self.application, self.packed.occupied, self.display];
         let slowest = stages.into_iter().fold(0.0, f64::max);
-        self.answer(|| stages.iter().sum::<f64>() + (self.items - 1.0).max(0.0) * slowest + self.delay)
+        self.answer(|| stages.iter().sum::<f64>() + (self.items - 1.0).max(0.0) * slowest + self.packed.beyond)
     }
 
     /// All items, then one request to show them and one reply. While items are sent, the application makes the next
     /// ones if `overlapped`; else it makes all of them first.
     pub fn batched(&self, overlapped: bool) -> Answer {
-        let (made, sent) = (self.items * self.application, self.items * self.packed());
-        let added = if overlapped { made.max(sent) + self.application.min(self.packed()) } else { made + sent };
-        let reply = self.transmission(self.reply_bytes + self.header_bytes);
-        self.answer(|| added + 2.0 * self.delay + self.items * self.display + reply)
+        let item = self.packed.occupied;
+        let (made, sent) = (self.items * self.application, self.items * item);
+        let added = if overlapped { made.max(sent) + self.application.min(item) } else { made + sent };
+        self.answer(|| added + self.packed.beyond + self.items * self.display + self.reply.takes())
     }
 
     /// Items per second of a line that does nothing else: the ceiling of Table 8-2 where there are no headers.
     pub fn ceiling_per_second(&self) -> Answer {
-        self.answer(|| 1.0 / self.packed())
+        self.answer(|| 1.0 / self.packed.occupied)
     }
 
     /// One item there and its reply back.
     fn round(&self) -> f64 {
-        let bytes = self.item_bytes + self.reply_bytes + 2.0 * self.header_bytes;
-        self.application + self.transmission(bytes) + self.display + 2.0 * self.delay
-    }
-
-    /// One item with its share of a full packet's headers.
-    fn packed(&self) -> f64 {
-        self.transmission(self.item_bytes * (1.0 + self.header_bytes / self.segment_bytes))
-    }
-
-    fn transmission(&self, bytes: f64) -> f64 {
-        8.0 * bytes / self.bits_per_second
+        self.application + self.request.takes() + self.display + self.reply.takes()
     }
 
     fn answer(&self, seconds: impl FnOnce() -> f64) -> Answer {
-        let sizes = [self.items, self.item_bytes, self.reply_bytes, self.header_bytes, self.segment_bytes];
-        let times = [self.bits_per_second, self.delay, self.application, self.display];
-        if !sensible(&sizes) || !sensible(&times) || self.bits_per_second <= 0.0 || self.segment_bytes <= 0.0 {
+        let passages = [self.request, self.reply, self.packed].map(|passage| [passage.occupied, passage.beyond]);
+        if !sensible(&[self.items, self.application, self.display]) || !sensible(passages.as_flattened()) {
             return Answer::OUT_OF_RANGE;
         }
         Answer::of(seconds())
@@ -119,9 +151,31 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A line with all that is asked of it.
+    #[derive(Clone, Copy)]
+    struct Picture {
+        items: f64,
+        item_bytes: f64,
+        reply_bytes: f64,
+        header_bytes: f64,
+        segment_bytes: f64,
+        bits_per_second: f64,
+        delay: f64,
+        application: f64,
+        display: f64,
+    }
+
+    impl Picture {
+        fn of(&self) -> RemoteItems {
+            let Self { item_bytes, reply_bytes, header_bytes, segment_bytes, bits_per_second, delay, .. } = *self;
+            let line = ItemLine { item_bytes, reply_bytes, header_bytes, segment_bytes, bits_per_second, delay };
+            line.carrying(self.items, self.application, self.display)
+        }
+    }
+
     /// The line of Table 8-2: 780 items of 20 octets, no headers, nothing else takes time.
-    fn bare(bits_per_second: f64) -> RemoteItems {
-        RemoteItems {
+    fn bare(bits_per_second: f64) -> Picture {
+        Picture {
             items: 780.0,
             item_bytes: 20.0,
             reply_bytes: 0.0,
@@ -143,8 +197,9 @@ mod tests {
     #[test]
     fn ceilings_of_table_8_2() {
         for (rate, ceiling) in [(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)] {
-            near(bare(rate).ceiling_per_second(), ceiling, 1e-12);
-            for seconds in [bare(rate).pipelined(), bare(rate).batched(true), bare(rate).stop_and_wait()] {
+            near(bare(rate).of().ceiling_per_second(), ceiling, 1e-12);
+            for seconds in [bare(rate).of().pipelined(), bare(rate).of().batched(true), bare(rate).of().stop_and_wait()]
+            {
                 near(seconds, 780.0 / ceiling, 1e-9);
             }
         }
@@ -155,27 +210,27 @@ mod tests {
     #[test]
     fn todays_headers_at_1200_bits_per_second() {
         for (headers, segment_bytes, expected) in [(52.0, 1448.0, 7.20), (40.0, 1460.0, 7.26), (40.0, 536.0, 6.88)] {
-            let line = RemoteItems { header_bytes: headers + 8.0, segment_bytes, ..bare(1200.0) };
-            near(line.ceiling_per_second(), expected, 0.005);
+            let line = Picture { header_bytes: headers + 8.0, segment_bytes, ..bare(1200.0) };
+            near(line.of().ceiling_per_second(), expected, 0.005);
         }
-        let single = RemoteItems { items: 1.0, header_bytes: 60.0, reply_bytes: 4.0, ..bare(1200.0) };
-        near(single.stop_and_wait().map(|seconds| 1.0 / seconds), 1.04, 0.005);
+        let single = Picture { items: 1.0, header_bytes: 60.0, reply_bytes: 4.0, ..bare(1200.0) };
+        near(single.of().stop_and_wait().map(|seconds| 1.0 / seconds), 1.04, 0.005);
     }
 
     /// Table 5-1: 5 a second by stop-and-wait is a round of 200 ms, 2 a second one of 500 ms.
     #[test]
     fn rounds_of_table_5_1() {
         for (delay, rate) in [(0.1, 5.0), (0.25, 2.0)] {
-            let line = RemoteItems { items: 100.0, delay, ..bare(1e15) };
-            near(line.stop_and_wait(), 100.0 / rate, 1e-6);
-            near(line.windowed(4.0), 25.0 / rate, 1e-6);
+            let line = Picture { items: 100.0, delay, ..bare(1e15) };
+            near(line.of().stop_and_wait(), 100.0 / rate, 1e-6);
+            near(line.of().windowed(4.0), 25.0 / rate, 1e-6);
         }
     }
 
     /// By hand: 10 items of 1 ms, 2 ms on the line, 3 ms on the display, 5 ms away.
     #[test]
     fn stages_by_hand() {
-        let line = RemoteItems {
+        let line = Picture {
             items: 10.0,
             item_bytes: 250.0,
             bits_per_second: 1e6,
@@ -184,13 +239,13 @@ mod tests {
             display: 3e-3,
             ..bare(1.0)
         };
-        near(line.stop_and_wait(), 0.160, 1e-12);
-        near(line.windowed(2.0), 0.080, 1e-12);
-        near(line.windowed(8.0), 0.030, 1e-12);
-        near(line.filling_window(), 16.0 / 3.0, 1e-12);
-        near(line.pipelined(), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
-        near(line.batched(false), 0.010 + 0.020 + 0.010 + 0.030, 1e-12);
-        near(line.batched(true), 0.020 + 0.001 + 0.010 + 0.030, 1e-12);
+        near(line.of().stop_and_wait(), 0.160, 1e-12);
+        near(line.of().windowed(2.0), 0.080, 1e-12);
+        near(line.of().windowed(8.0), 0.030, 1e-12);
+        near(line.of().filling_window(), 16.0 / 3.0, 1e-12);
+        near(line.of().pipelined(), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
+        near(line.of().batched(false), 0.010 + 0.020 + 0.010 + 0.030, 1e-12);
+        near(line.of().batched(true), 0.020 + 0.001 + 0.010 + 0.030, 1e-12);
     }
 
     /// Table 8-2's structured picture: T0 = 1.47 s and B = 1177 octets, fitted in `btu history lantz85`, give its printed
@@ -206,9 +261,9 @@ mod tests {
 
     #[test]
     fn impossible_questions_have_no_answer() {
-        assert_eq!(bare(0.0).pipelined(), Answer::OUT_OF_RANGE);
-        assert_eq!(bare(1200.0).windowed(0.5), Answer::OUT_OF_RANGE);
-        assert_eq!(RemoteItems { delay: f64::NAN, ..bare(1200.0) }.stop_and_wait(), Answer::OUT_OF_RANGE);
+        assert_eq!(bare(0.0).of().pipelined(), Answer::OUT_OF_RANGE);
+        assert_eq!(bare(1200.0).of().windowed(0.5), Answer::OUT_OF_RANGE);
+        assert_eq!(Picture { delay: f64::NAN, ..bare(1200.0) }.of().stop_and_wait(), Answer::OUT_OF_RANGE);
         assert_eq!(moved_whole(1.0, -1.0, 1.0), Answer::OUT_OF_RANGE);
     }
 
@@ -218,14 +273,14 @@ mod tests {
         fn windows_lie_between_stop_and_wait_and_the_slowest_stage(
             delay in 0.0f64..0.3, rate in 1e3f64..1e9, stage in 0.0f64..0.1, window in 1.0f64..64.0,
         ) {
-            let line = RemoteItems { delay, application: stage, display: stage / 2.0, header_bytes: 60.0, ..bare(rate) };
+            let line = Picture { delay, application: stage, display: stage / 2.0, header_bytes: 60.0, ..bare(rate) };
             let seconds = |answer: Answer| answer.value.unwrap();
-            prop_assert_eq!(line.windowed(1.0), line.stop_and_wait());
-            prop_assert!(seconds(line.windowed(window)) >= seconds(line.windowed(2.0 * window)));
-            prop_assert!(seconds(line.windowed(window)) >= 780.0 * stage * (1.0 - 1e-12));
-            let filling = seconds(line.filling_window());
-            let fastest = seconds(line.windowed(1e12));
-            prop_assert!((seconds(line.windowed(filling.max(1.0))) / fastest - 1.0).abs() < 1e-9);
+            prop_assert_eq!(line.of().windowed(1.0), line.of().stop_and_wait());
+            prop_assert!(seconds(line.of().windowed(window)) >= seconds(line.of().windowed(2.0 * window)));
+            prop_assert!(seconds(line.of().windowed(window)) >= 780.0 * stage * (1.0 - 1e-12));
+            let filling = seconds(line.of().filling_window());
+            let fastest = seconds(line.of().windowed(1e12));
+            prop_assert!((seconds(line.of().windowed(filling.max(1.0))) / fastest - 1.0).abs() < 1e-9);
         }
     }
 }

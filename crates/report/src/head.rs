@@ -7,7 +7,7 @@ use crate::paint::Paint;
 use crate::sheet::wrap;
 
 /// Which run a report is about; every text as it shall be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunHead {
     /// The run's name, as `btu show` takes it.
     pub id: String,

@@ -3,7 +3,9 @@
 //! Data in, text out: nothing here reads a clock, a terminal or a file. The caller says how wide the text may be and
 //! whether it may have colour.
 
+mod app;
 mod compare;
+mod copy;
 mod csv;
 mod doctor;
 mod head;
@@ -11,11 +13,13 @@ mod hint;
 mod history;
 pub mod html;
 mod keys;
+mod lan;
 mod machines;
 mod markdown;
 mod model;
 mod model_check;
 mod number;
+mod page_text;
 mod paint;
 mod pictures;
 mod pipe;
@@ -27,7 +31,9 @@ mod runs;
 mod sheet;
 mod shell;
 mod sim;
+mod speed;
 mod stored_page;
+mod study;
 mod text;
 mod xlsx;
 mod xlsx_page;
@@ -49,6 +55,7 @@ pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
     check_picture, check_text,
 };
+pub use page_text::page_text;
 pub use pictures::svg;
 pub use pipe::{
     Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_text, named_signatures, np_out, pipe_csv, pipe_page,
@@ -62,6 +69,7 @@ pub use runs::{RunLine, runs_text};
 pub use shell::shell_word;
 pub use sim::sim_text;
 pub use stored_page::{Origin, StoredRun};
+pub use study::Reported;
 pub use text::rate_text;
 pub use xlsx::{WorkbookError, workbook};
 pub use xlsx_page::page_workbook;

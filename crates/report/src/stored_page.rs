@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use btu_suite::experiment::Warning;
+
 use crate::head::RunHead;
 use crate::html::{Block, Cell, Doubt, Page, Section, Table};
 
@@ -64,7 +66,7 @@ impl StoredRun<'_> {
     }
 
     /// The report of a run that has no rating: its result, the reasons to doubt it, its sections, and the machine.
-    pub(crate) fn page(&self, headline: String, doubts: Vec<Doubt>, sections: Vec<Option<Section>>) -> Page {
+    pub fn page(&self, headline: String, doubts: Vec<Doubt>, sections: Vec<Option<Section>>) -> Page {
         let RunHead { started, network, profile, machine, hosts, seed, .. } = self.run;
         let mut remarks = vec![format!("{started}, {network}, {profile} profile"), machine.clone()];
         remarks.extend(hosts.iter().cloned());
@@ -74,11 +76,16 @@ impl StoredRun<'_> {
             headline,
             remarks,
             doubts: self.doubts().chain(doubts).collect(),
-            sections: sections.into_iter().chain([self.environment()]).flatten().collect(),
+            sections: sections.into_iter().chain([self.environment().map(Section::into_appendix)]).flatten().collect(),
             footer: vec![format!("btu {version}, plan {plan_hash}, seed {seed}, run {uuid}.")],
             ..Page::default()
         }
     }
+}
+
+/// The reasons to doubt a study of scripted cells.
+pub(crate) fn warned(warnings: &[Warning]) -> Vec<Doubt> {
+    warnings.iter().map(|warning| doubt(warning.cause, &warning.observed, warning.advice)).collect()
 }
 
 /// A reason to doubt.

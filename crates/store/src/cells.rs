@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use btu_suite::cell::Row;
+use btu_suite::pipe::Facts;
 use btu_suite::record::CellRecord;
 use btu_units::{Bytes, Span};
 use rusqlite::{ErrorCode, params};
@@ -50,6 +51,24 @@ pub struct NewCell<'a> {
     pub duration: Option<Span>,
     /// The whole cell with its raw samples, as JSON.
     pub record: String,
+}
+
+impl<'a> NewCell<'a> {
+    /// A cell whose columns say these facts; the record is JSON.
+    pub fn of((block, position): (u32, u32), facts: &'a Facts, record: String) -> Self {
+        let Facts { component, message, load, valid, goodput_bits_per_second, duration } = facts;
+        Self {
+            block,
+            position,
+            component,
+            message: *message,
+            load,
+            valid: *valid,
+            goodput_bits_per_second: *goodput_bits_per_second,
+            duration: Some(*duration),
+            record,
+        }
+    }
 }
 
 impl Store {

@@ -11,7 +11,10 @@ use std::path::PathBuf;
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::app::{BITMAP_PIECE, Drawing, REQUEST_BYTES, TOGETHER};
+use crate::copy::{FilePlace, Program};
 use crate::hint::{HintPlan, HintPoint};
+use crate::lan::{StationProgram, Task};
 use crate::pipe::{End, Pattern, PipePlan, Point, Sizes};
 use crate::record::Report;
 
@@ -86,10 +89,24 @@ pub enum Activity {
     FtpRelay(FtpRelay),
     /// Fetches by FTP into a file.
     FtpFetch(FtpFetch),
+    /// Serves files by NFS until told to stop.
+    FilesServe(FilesServe),
+    /// Does what a program does with files, at a server or on its own disk, and keeps the time.
+    FilesTask(FilesTask),
+    /// Reads and writes records at a server until told to stop.
+    FilesStation(FilesStation),
     /// One end of a pipe: the near end measures, the far end does as it is told.
     Pipe(Box<PipeEnd>),
     /// One process of HINT: the near end measures, the far end takes its share of the work.
     Hint(Box<HintEnd>),
+    /// One end of an application that draws on a display: the near end is the application and keeps the time.
+    Draw(Box<DrawEnd>),
+    /// Copies a file to another host and keeps the time, from before it connects.
+    FileSend(FileSend),
+    /// Takes the copy of a file.
+    FileReceive(FileReceive),
+    /// Copies a file on one host.
+    FileCopy(FileCopy),
 }
 
 /// The token that opens a data connection: only a peer that was told it may start a flow.
@@ -142,6 +159,10 @@ pub struct Request {
     /// How long to go on.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
+    /// From one request to the next at least, one at a time: a round trip that takes longer is counted as often as there were
+    /// requests due meanwhile. The next follows the answer at once where there is none.
+    #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Span>,
 }
 
 /// The side that answers.
@@ -258,6 +279,75 @@ pub struct FtpFetch {
     pub work: Work,
 }
 
+/// A file server: NFS version 3 over TCP, empty at first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FilesServe {
+    /// Address to listen on, any free port.
+    pub address: IpAddr,
+    /// A client that does not say it is not answered.
+    pub token: Token,
+    /// Where the content of files is; they have no names there.
+    pub directory: PathBuf,
+    /// Most that all files hold.
+    #[serde(rename = "room_bytes")]
+    pub room: Bytes,
+    /// What each operation takes at least, one after the other; zero leaves them to the machine.
+    #[serde(rename = "service_ns")]
+    pub service: Span,
+}
+
+/// Where files are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FilesPlace {
+    /// At a server.
+    Server(SocketAddr),
+    /// On this station's own disk: what the server serves, without a network before it.
+    Own {
+        /// Where the content of files is.
+        directory: PathBuf,
+        /// Most that all files hold.
+        #[serde(rename = "room_bytes")]
+        room: Bytes,
+        /// What each operation takes at least.
+        #[serde(rename = "service_ns")]
+        service: Span,
+    },
+}
+
+/// A task of a foreground station.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FilesTask {
+    /// Where its files are.
+    pub place: FilesPlace,
+    /// What it says to a server.
+    pub token: Token,
+    /// What it does.
+    pub task: Task,
+    /// It begins so long after `go`: the background stations have come to be at work by then.
+    #[serde(rename = "lead_ns")]
+    pub lead: Span,
+    /// It is done anew until this time has passed, once at least.
+    #[serde(rename = "target_ns")]
+    pub target: Span,
+}
+
+/// A background station.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FilesStation {
+    /// The server.
+    pub server: SocketAddr,
+    /// What it says to it.
+    pub token: Token,
+    /// Which station this is, from 1.
+    pub number: u32,
+    /// What it does.
+    pub program: StationProgram,
+    /// Size of its record.
+    #[serde(rename = "record_bytes")]
+    pub record: Bytes,
+}
+
 /// One end of a pipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PipeEnd {
@@ -300,6 +390,67 @@ impl HintEnd {
         // An end that works out its bounds is silent for as long as that takes.
         PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: true }
     }
+}
+
+/// One end of an application that draws on a display.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DrawEnd {
+    /// Which: the near end is the application, the far one the display.
+    pub end: End,
+    /// Where the two meet.
+    pub meeting: PipeMeeting,
+    /// Said by who connects before anything else.
+    pub token: Token,
+    /// What is drawn, and how; the same at both ends.
+    pub drawing: Drawing,
+    /// How requests are carried: transport and its options; the sizes do not matter.
+    pub pipe: PipePlan,
+}
+
+impl DrawEnd {
+    /// The pipe that carries its requests; the largest is the order for a picture, or pixels with theirs.
+    pub fn as_pipe(&self) -> PipeEnd {
+        let largest = Bytes::new((TOGETHER * REQUEST_BYTES).max(REQUEST_BYTES + BITMAP_PIECE) as u64);
+        let plan = PipePlan { pattern: Pattern::PingPong, sizes: Sizes::one(largest), ..self.pipe.clone() };
+        // An end that computes is silent for as long as that takes.
+        PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: true }
+    }
+}
+
+/// The end of a copy that has the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileSend {
+    /// What copies; not [`Program::Local`].
+    pub program: Program,
+    /// The receiver.
+    pub to: SocketAddr,
+    /// Said first; the password of [`Program::Ftp`], in hexadecimal digits.
+    pub token: Token,
+    /// The source, made from the order's seed before the clock starts, and not in the page cache.
+    pub file: FilePlace,
+    /// The command starts so long after `go`: others have begun by then.
+    #[serde(rename = "wait_ns")]
+    pub wait: Span,
+}
+
+/// The end of a copy that gets the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileReceive {
+    /// What copies; not [`Program::Local`].
+    pub program: Program,
+    /// Address to listen on, any free port.
+    pub on: IpAddr,
+    /// A sender that does not say it is not heard.
+    pub token: Token,
+    /// Where the copy goes, and how large it has to be.
+    pub file: FilePlace,
+}
+
+/// A copy on one host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileCopy {
+    /// The source, made from the order's seed before the clock starts; the copy stands on the same.
+    pub file: FilePlace,
 }
 
 /// Where the two ends of a pipe meet.

@@ -5,8 +5,8 @@ use btu_units::{Bytes, Span};
 use crate::activity::{Activity, Work};
 use crate::cell::{Component, Row};
 use crate::record::{
-    DatagramsReceived, DatagramsSent, Failure, HostResult, NetworkResult, Outcome, PlacedReport, Received, Report,
-    Requested, Sent, WireAccount,
+    DatagramsReceived, DatagramsSent, HostResult, NetworkResult, Outcome, PlacedReport, Received, Report, Requested,
+    Sent, WireAccount,
 };
 use crate::script::{Role, Script, Step};
 
@@ -23,22 +23,16 @@ pub struct Balance {
 
 /// Strikes the balance of a cell from its script, the workers' accounts (one per step, in order) and the wire's books.
 pub fn balance(row: Option<&Row>, script: &Script, reports: &[PlacedReport], wire: &WireAccount) -> Balance {
-    let mut faults: Vec<String> = reports.iter().filter_map(failure).collect();
+    let mut faults: Vec<String> = reports.iter().filter_map(PlacedReport::failure).collect();
     faults.extend(wire.faults());
     let network = faults.is_empty().then(|| network_result(row, script, reports, &mut faults)).flatten();
     let host = host_result(script, reports);
     Balance { faults, network, host }
 }
 
-fn failure(placed: &PlacedReport) -> Option<String> {
-    let place = format!("{} on {}", placed.activity, placed.station);
-    match placed.result.as_ref().err()? {
-        Failure::Deadline { deadline_ns } => {
-            Some(format!("{place} was killed: not finished after {}", Span::from_nanoseconds(*deadline_ns)))
-        }
-        Failure::Failed { message } => Some(format!("{place} failed: {message}")),
-        Failure::Died { status } => Some(format!("{place} died: {status}")),
-    }
+/// Why flows of a script do not count whose accounts are all there, a sentence each.
+pub fn flow_faults(script: &Script, reports: &[PlacedReport]) -> Vec<String> {
+    flows(script, reports).filter_map(|(steps, one, other)| flow_result(steps, one, other).err()).collect()
 }
 
 fn network_result(
@@ -220,7 +214,7 @@ mod tests {
     use crate::cell::Load;
     use crate::network::{HostRole, Network};
     use crate::plan::{Plan, Profile};
-    use crate::record::{CpuTime, ElementAccount, Host, TcpInfo};
+    use crate::record::{CpuTime, ElementAccount, Failure, Host, TcpInfo};
     use crate::script::{Amount, FtpSource, Setting, script};
     use crate::work::{Amounts, HostAmount, Volume};
 
@@ -320,6 +314,7 @@ mod tests {
             reordered: 0,
             wrong: 0,
             buffer_drops: 0,
+            first: Span::ZERO,
             span: Span::from_milliseconds(received_ms),
             farewell: true,
             progress: Vec::new(),

@@ -13,6 +13,9 @@ use crate::plan::Profile;
 /// More entries than any plan lists; every one of them multiplies the cells that a reader has to look for.
 const MOST_ENTRIES: usize = 100;
 
+/// Most levels of a factor that is crossed with several others.
+pub(crate) const MOST_LEVELS: usize = 20;
+
 /// More blocks than any plan has; a full profile has 30.
 const BLOCKS: RangeInclusive<u32> = 1..=1000;
 
@@ -28,6 +31,15 @@ pub(crate) fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(f
     } else {
         Err(Error::custom("an entry of a list stands there twice"))
     }
+}
+
+/// The levels of a factor that is crossed with others: a list without repetitions, and not many.
+pub(crate) fn levels<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(from: D) -> Result<Vec<T>, D::Error> {
+    let levels = once(from)?;
+    if levels.len() <= MOST_LEVELS {
+        return Ok(levels);
+    }
+    Err(Error::custom(format!("a factor has {} levels, and {MOST_LEVELS} are the most", levels.len())))
 }
 
 /// The signatures of a set.
@@ -98,7 +110,7 @@ mod tests {
 
     fn refused(changed: impl Fn(&mut Value)) -> String {
         let host = |station: HostRole, reached| Machine {
-            station,
+            station: station.into(),
             name: station.name().to_owned(),
             reached,
             measured: [192, 0, 2, 1].into(),

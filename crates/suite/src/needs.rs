@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::activity::{
-    Activity, Disk, FtpFetch, HintEnd, Meeting, PipeEnd, PipeMeeting, Request, TcpReceive, TcpSend, UdpReceive,
-    UdpSend, Work,
+    Activity, Disk, DrawEnd, FileCopy, FileReceive, FileSend, FilesPlace, FilesServe, FilesStation, FilesTask,
+    FtpFetch, HintEnd, Meeting, PipeEnd, PipeMeeting, Request, TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
 };
 
 /// What a fetch takes of its scratch directory at most.
@@ -85,16 +85,28 @@ impl Activity {
                 of_this_machine("a relay leads out of this machine's own testbed, which the controller is not part of")
             }
             Self::FtpFetch(part) => part.needs(),
+            Self::FilesServe(part) => part.needs(),
+            Self::FilesTask(part) => part.needs(),
+            Self::FilesStation(part) => part.needs(),
             Self::Pipe(part) => part.needs(),
             Self::Hint(part) => part.needs(),
+            Self::Draw(part) => part.needs(),
+            Self::FileSend(part) => part.needs(),
+            Self::FileReceive(part) => part.needs(),
+            Self::FileCopy(part) => part.needs(),
         }
     }
 
     /// The directory for its own files, if it has any.
     pub fn scratch_directory(&mut self) -> Option<&mut PathBuf> {
         match self {
+            Self::FilesServe(FilesServe { directory, .. })
+            | Self::FilesTask(FilesTask { place: FilesPlace::Own { directory, .. }, .. }) => Some(directory),
             Self::Disk(part) => Some(&mut part.directory),
             Self::FtpFetch(part) => Some(&mut part.directory),
+            Self::FileSend(FileSend { file, .. })
+            | Self::FileReceive(FileReceive { file, .. })
+            | Self::FileCopy(FileCopy { file }) => Some(&mut file.directory),
             Self::Null
             | Self::Cpu(_)
             | Self::TcpSend(_)
@@ -105,8 +117,11 @@ impl Activity {
             | Self::UdpReceive(_)
             | Self::FtpServe(_)
             | Self::FtpRelay(_)
+            | Self::FilesTask(_)
+            | Self::FilesStation(_)
             | Self::Pipe(_)
-            | Self::Hint(_) => None,
+            | Self::Hint(_)
+            | Self::Draw(_) => None,
         }
     }
 }
@@ -175,6 +190,29 @@ impl FtpFetch {
     }
 }
 
+impl FilesServe {
+    /// As it is asked.
+    fn needs(&self) -> Needs<'_> {
+        let files = Files::Scratch { source: None };
+        Needs { scratch: self.room, files, ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
+    }
+}
+
+impl FilesTask {
+    fn needs(&self) -> Needs<'_> {
+        match &self.place {
+            FilesPlace::Server(server) => traffic(Some(*server), Rate::Unpaced, Volume::Unbounded),
+            FilesPlace::Own { room, .. } => Needs { scratch: *room, files: Files::Scratch { source: None }, ..idle() },
+        }
+    }
+}
+
+impl FilesStation {
+    fn needs(&self) -> Needs<'_> {
+        traffic(Some(self.server), Rate::Unpaced, Volume::Unbounded)
+    }
+}
+
 impl PipeEnd {
     fn needs(&self) -> Needs<'_> {
         met(&self.meeting)
@@ -184,6 +222,38 @@ impl PipeEnd {
 impl HintEnd {
     fn needs(&self) -> Needs<'_> {
         met(&self.meeting)
+    }
+}
+
+impl DrawEnd {
+    fn needs(&self) -> Needs<'_> {
+        met(&self.meeting)
+    }
+}
+
+impl FileSend {
+    /// The source; in memory it takes as much.
+    fn needs(&self) -> Needs<'_> {
+        let files = Files::Scratch { source: None };
+        let (volume, scratch) = (Volume::Fixed(self.file.size), on_disk(self.file.size));
+        Needs { peer: Some(self.to), rate: Rate::Unpaced, volume, scratch, files }
+    }
+}
+
+impl FileReceive {
+    fn needs(&self) -> Needs<'_> {
+        let files = Files::Scratch { source: None };
+        let (volume, scratch) = (Volume::Fixed(self.file.size), on_disk(self.file.size));
+        Needs { peer: None, rate: Rate::Silent, volume, scratch, files }
+    }
+}
+
+impl FileCopy {
+    /// Source and copy.
+    fn needs(&self) -> Needs<'_> {
+        let files = Files::Scratch { source: None };
+        let scratch = Bytes::new(on_disk(self.file.size).count().saturating_mul(2));
+        Needs { peer: None, rate: Rate::Silent, volume: Volume::Fixed(self.file.size), scratch, files }
     }
 }
 

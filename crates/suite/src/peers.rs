@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::stored_as_text;
+
 /// Networks whose hosts an activity may exchange data with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -153,19 +155,7 @@ pub fn private() -> Vec<Cidr> {
     ]
 }
 
-impl TryFrom<String> for Cidr {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Cidr> for String {
-    fn from(network: Cidr) -> Self {
-        network.to_string()
-    }
-}
+stored_as_text!(Cidr);
 
 impl FromStr for Cidr {
     type Err = String;

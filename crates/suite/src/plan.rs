@@ -15,7 +15,9 @@ use sha2::{Digest, Sha256};
 
 use crate::border;
 use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
+use crate::congestion::CongestionControl;
 use crate::network::Network;
+use crate::processors::Division;
 
 /// The name of this suite in the store: its runs have a rating, and can be compared.
 pub const SUITE: &str = "btu";
@@ -57,6 +59,16 @@ pub struct Plan {
     pub udp_stream: Option<Span>,
     /// An external FTP server for the file transfer, as the user gave it.
     pub ftp_server: Option<String>,
+    /// The processors of the machine under test and those of everything else, where they share one machine; all share all of
+    /// them when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<Division>,
+    /// Whether processors are kept from sleeping while the run lasts.
+    #[serde(rename = "processors_kept_awake", default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept_awake: bool,
+    /// What the TCP of a raised network's stations uses; the host's own choice when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<CongestionControl>,
 }
 
 /// How long and how often.
@@ -179,6 +191,9 @@ impl Plan {
             udp_offered,
             udp_stream,
             ftp_server: None,
+            processors: None,
+            kept_awake: false,
+            congestion_control: None,
         }
     }
 

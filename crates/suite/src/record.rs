@@ -1,10 +1,15 @@
 //! What came of an order, and of a cell: everything that is stored, with its unit in its name.
 
+use std::ops::AddAssign;
+
 use btu_stats::Histogram;
 use btu_units::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::app::{Displayed, Drawn};
 use crate::cell::Row;
+use crate::copy::{FileCopied, FileEnd};
+use crate::lan::{FilesServed, StationDone, TaskDone};
 use crate::network::HostName;
 
 mod wire;
@@ -72,6 +77,22 @@ pub enum Outcome {
         /// Payload bytes that left it.
         bytes: Bytes,
     },
+    /// A file server served.
+    FilesServed(FilesServed),
+    /// A foreground task was done.
+    TaskDone(TaskDone),
+    /// A background station was at work.
+    StationDone(StationDone),
+    /// An application drew pictures on a display.
+    Drawn(Drawn),
+    /// A display drew the pictures of an application.
+    Displayed(Displayed),
+    /// A file went to another host.
+    FileSent(FileEnd),
+    /// A file came from another host.
+    FileReceived(FileEnd),
+    /// A file was copied on this host.
+    FileCopied(FileCopied),
     /// An end of a pipe came to the end of its plan; its points were told on the way.
     Piped {
         /// Sizes that were left out: they take too long, or the transport does not move so much at once.
@@ -170,7 +191,7 @@ pub struct Requested {
     pub late: u64,
     /// Answers whose content was wrong.
     pub wrong: u64,
-    /// Round-trip times in ns of the answers in time. The loop is closed: a stall delays later requests, so the
+    /// Round-trip times in ns of the answers in time; of requests at a distance, those that were due meanwhile as well. The loop is closed: a stall delays later requests, so the
     /// tail is that of one waiting user, not of an open stream of users (coordinated omission).
     #[serde(rename = "round_trip_ns")]
     pub round_trip: Histogram,
@@ -220,6 +241,9 @@ pub struct DatagramsReceived {
     pub wrong: u64,
     /// Datagrams the kernel dropped because this socket's buffer was full (`SO_MEMINFO`).
     pub buffer_drops: u64,
+    /// From the start to the first datagram, by this host's clock. Zero in records that are older than this field.
+    #[serde(rename = "first_ns", default)]
+    pub first: Span,
     /// From the first to the last datagram, by this host's clock.
     #[serde(rename = "span_ns")]
     pub span: Span,
@@ -247,6 +271,20 @@ pub struct PlacedReport {
     pub activity: String,
     /// The account, or why there is none.
     pub result: Result<Report, Failure>,
+}
+
+impl PlacedReport {
+    /// Why there is no account, in a sentence.
+    pub fn failure(&self) -> Option<String> {
+        let place = format!("{} on {}", self.activity, self.station);
+        match self.result.as_ref().err()? {
+            Failure::Deadline { deadline_ns } => {
+                Some(format!("{place} was killed: not finished after {}", Span::from_nanoseconds(*deadline_ns)))
+            }
+            Failure::Failed { message } => Some(format!("{place} failed: {message}")),
+            Failure::Died { status } => Some(format!("{place} died: {status}")),
+        }
+    }
 }
 
 /// Why an activity has no account.
@@ -285,6 +323,19 @@ pub struct MachineCpu {
     pub steal_ns: u64,
     /// Doing nothing, waiting for disks included.
     pub idle_ns: u64,
+}
+
+impl AddAssign for MachineCpu {
+    /// Two machines together. A host says what it likes, so a sum ends at the largest number.
+    fn add_assign(&mut self, other: Self) {
+        let Self { user_ns, system_ns, irq_ns, softirq_ns, steal_ns, idle_ns } = other;
+        self.user_ns = self.user_ns.saturating_add(user_ns);
+        self.system_ns = self.system_ns.saturating_add(system_ns);
+        self.irq_ns = self.irq_ns.saturating_add(irq_ns);
+        self.softirq_ns = self.softirq_ns.saturating_add(softirq_ns);
+        self.steal_ns = self.steal_ns.saturating_add(steal_ns);
+        self.idle_ns = self.idle_ns.saturating_add(idle_ns);
+    }
 }
 
 /// CPU time of a station's processes over a cell.

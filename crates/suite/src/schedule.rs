@@ -9,16 +9,8 @@ use crate::cell::Row;
 use crate::plan::Plan;
 use crate::record::{CellRecord, Outcome};
 
-/// A cell to be measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
-    /// The row it belongs to.
-    pub row: Row,
-    /// The randomised block.
-    pub block: u32,
-    /// Its place in the block's order.
-    pub position: u32,
-}
+/// A cell of a rating to be measured.
+pub type Slot = crate::experiment::Slot<Row>;
 
 /// The cells of block `block` that are not stored yet, in their order. Blocks below the plan's least hold every row;
 /// later ones the rows whose interval is still too wide, judged by the blocks before.
@@ -28,7 +20,7 @@ pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
     let order = plan.shuffled(block, rows).into_iter().zip(0..);
     order
         .filter(|(row, _)| !stored.contains(&(block, *row)))
-        .map(|(row, position)| Slot { row, block, position })
+        .map(|(row, position)| Slot { cell: row, block, position })
         .collect()
 }
 
@@ -95,7 +87,7 @@ mod tests {
     fn record(slot: Slot, milliseconds: u64) -> CellRecord {
         let host = HostResult { work: 1, duration: Span::from_milliseconds(milliseconds), overlap: 0.0 };
         CellRecord {
-            row: slot.row,
+            row: slot.cell,
             block: slot.block,
             position: slot.position,
             faults: Vec::new(),
@@ -115,7 +107,7 @@ mod tests {
         let mut records: Vec<CellRecord> = Vec::new();
         for block in 0..blocks {
             for slot in missing(plan, block, &records) {
-                let steady = slot.row == Row::Host { load: Load::Cpu };
+                let steady = slot.cell == Row::Host { load: Load::Cpu };
                 let milliseconds = if steady { 100 } else { 100 + 100 * u64::from(block % 2) };
                 records.push(record(slot, milliseconds));
             }
@@ -127,7 +119,7 @@ mod tests {
     fn only_wide_rows_are_repeated_after_the_least() {
         let plan = plan();
         let records = measured(&plan, plan.profile.least_blocks);
-        let rows: Vec<Row> = missing(&plan, plan.profile.least_blocks, &records).iter().map(|s| s.row).collect();
+        let rows: Vec<Row> = missing(&plan, plan.profile.least_blocks, &records).iter().map(|s| s.cell).collect();
         assert_eq!(rows.len(), 2);
         assert!(!rows.contains(&Row::Host { load: Load::Cpu }));
     }

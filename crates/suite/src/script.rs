@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use btu_units::{Bytes, Span};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Meeting, Order, PipeMeeting, Request, Respond, Rounds,
-    TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
+    Activity, Cpu, Disk, FileReceive, FileSend, FilesPlace, FilesStation, FilesTask, FtpFetch, FtpRelay, FtpServe,
+    Meeting, Order, PipeMeeting, Request, Respond, Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend,
+    Work,
 };
 use crate::cell::{Component, Load, Row};
 use crate::network::{HostName, HostRole, Impairment, Impairments};
@@ -202,8 +203,14 @@ fn flow_work(component: Component, message: Bytes, setting: &Setting) -> Work {
 
 fn exchange(plan: &Plan, message: Bytes, transport: Transport, setting: &Setting) -> (Activity, Activity) {
     let respond = Respond { on: UNSET, transport, token: setting.token, message };
-    let request =
-        Request { to: UNSET_PEER, transport, token: setting.token, message, duration: duration(plan, setting) };
+    let request = Request {
+        to: UNSET_PEER,
+        transport,
+        token: setting.token,
+        message,
+        duration: duration(plan, setting),
+        every: None,
+    };
     (Activity::Respond(respond), Activity::Request(request))
 }
 
@@ -292,7 +299,7 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
 
 impl Activity {
     /// Every kind, in the order of the variants.
-    pub const KINDS: [&'static str; 14] = [
+    pub const KINDS: [&'static str; 21] = [
         "null",
         "tcp-send",
         "tcp-receive",
@@ -305,8 +312,15 @@ impl Activity {
         "ftp-serve",
         "ftp-relay",
         "ftp-fetch",
+        "files-serve",
+        "files-task",
+        "files-station",
         "pipe",
         "hint",
+        "draw",
+        "file-send",
+        "file-receive",
+        "file-copy",
     ];
 
     /// The activity's kind, as it is stored.
@@ -324,8 +338,15 @@ impl Activity {
             Self::FtpServe(_) => "ftp-serve",
             Self::FtpRelay(_) => "ftp-relay",
             Self::FtpFetch(_) => "ftp-fetch",
+            Self::FilesServe(_) => "files-serve",
+            Self::FilesTask(_) => "files-task",
+            Self::FilesStation(_) => "files-station",
             Self::Pipe(_) => "pipe",
             Self::Hint(_) => "hint",
+            Self::Draw(_) => "draw",
+            Self::FileSend(_) => "file-send",
+            Self::FileReceive(_) => "file-receive",
+            Self::FileCopy(_) => "file-copy",
         }
     }
 
@@ -338,10 +359,21 @@ impl Activity {
             | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Listen(address),
             Self::Respond(respond) => respond.on = address,
             Self::FtpServe(serve) => serve.address = address,
+            Self::FilesServe(serve) => serve.address = address,
             Self::FtpRelay(relay) => relay.address = address,
+            Self::FileReceive(FileReceive { on, .. }) => *on = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Listen(address)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Listen(address)),
-            Self::Null | Self::Request(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpFetch(_) => {}
+            Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Meeting::Listen(address)),
+            Self::Null
+            | Self::Request(_)
+            | Self::Cpu(_)
+            | Self::Disk(_)
+            | Self::FtpFetch(_)
+            | Self::FileSend(_)
+            | Self::FileCopy(_)
+            | Self::FilesTask(_)
+            | Self::FilesStation(_) => {}
         }
     }
 
@@ -354,9 +386,22 @@ impl Activity {
             | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Connect(peer),
             Self::Request(request) => request.to = peer,
             Self::FtpFetch(fetch) => fetch.server = peer,
+            Self::FileSend(FileSend { to, .. }) => *to = peer,
+            Self::FilesTask(FilesTask { place: FilesPlace::Server(server), .. })
+            | Self::FilesStation(FilesStation { server, .. }) => *server = peer,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
-            Self::Null | Self::Respond(_) | Self::Cpu(_) | Self::Disk(_) | Self::FtpServe(_) | Self::FtpRelay(_) => {}
+            Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
+            Self::Null
+            | Self::Respond(_)
+            | Self::Cpu(_)
+            | Self::Disk(_)
+            | Self::FtpServe(_)
+            | Self::FtpRelay(_)
+            | Self::FileReceive(_)
+            | Self::FileCopy(_)
+            | Self::FilesServe(_)
+            | Self::FilesTask(_) => {}
         }
     }
 }
@@ -366,8 +411,11 @@ mod tests {
     use HostRole::{Active, Passive, Test};
 
     use super::*;
-    use crate::activity::{HintEnd, PipeEnd};
+    use crate::activity::{DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd};
+    use crate::app::{Drawing, Protocol, Workload};
+    use crate::copy::{FilePlace, Program, Storage};
     use crate::hint::HintPlan;
+    use crate::lan::{StationProgram, Task};
     use crate::network::Network;
     use crate::pipe::{End, Kind, PipePlan, Place};
     use crate::plan::Profile;
@@ -410,13 +458,26 @@ mod tests {
         let scripts =
             settings.iter().flat_map(|setting| plan.rows().into_iter().map(|row| script(&plan, &row, setting)));
         let mut all: Vec<Activity> = scripts.flat_map(|script| script.steps).map(|step| step.order.activity).collect();
-        all.extend([Activity::Null, pipe(), hint()]);
+        all.extend([Activity::Null, pipe(), hint(), draw()]);
+        all.extend(copies());
+        all.extend(files());
         let mut kinds = std::collections::BTreeSet::new();
         for activity in all {
             assert_eq!(serde_json::to_value(&activity).unwrap()["kind"], activity.kind());
             kinds.insert(activity.kind());
         }
         assert_eq!(kinds.len(), Activity::KINDS.len(), "one of each: {kinds:?}");
+    }
+
+    fn files() -> [Activity; 3] {
+        let (token, room, service) = ([7; 16], Bytes::new(1), Span::ZERO);
+        let directory = PathBuf::from("/scratch");
+        let serve = FilesServe { address: UNSET, token, directory: directory.clone(), room, service };
+        let place = FilesPlace::Own { directory, room, service };
+        let task = FilesTask { place, token, task: Task::FmSort, lead: Span::ZERO, target: Span::ZERO };
+        let station =
+            FilesStation { server: UNSET_PEER, token, number: 1, program: StationProgram::Constant, record: room };
+        [Activity::FilesServe(serve), Activity::FilesTask(task), Activity::FilesStation(station)]
     }
 
     fn pipe_plan() -> PipePlan {
@@ -432,6 +493,28 @@ mod tests {
         let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
         let hint = HintPlan::standard(2);
         Activity::Hint(Box::new(HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: pipe_plan() }))
+    }
+
+    fn draw() -> Activity {
+        let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
+        let drawing = Drawing {
+            workload: Workload::Vectors,
+            protocol: Protocol::Batched,
+            application: Span::ZERO,
+            display: Span::ZERO,
+            target: Span::ZERO,
+            most_pictures: 1,
+        };
+        Activity::Draw(Box::new(DrawEnd { end: End::Near, meeting, token: [7; 16], drawing, pipe: pipe_plan() }))
+    }
+
+    fn copies() -> [Activity; 3] {
+        let file =
+            FilePlace { size: Bytes::new(1_000_000), storage: Storage::Memory, directory: PathBuf::from("/scratch") };
+        let (program, token) = (Program::Bare, [7; 16]);
+        let send = FileSend { program, to: UNSET_PEER, token, file: file.clone(), wait: Span::ZERO };
+        let receive = FileReceive { program, on: UNSET, token, file: file.clone() };
+        [Activity::FileSend(send), Activity::FileReceive(receive), Activity::FileCopy(FileCopy { file })]
     }
 
     #[test]

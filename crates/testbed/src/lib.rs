@@ -10,4 +10,5 @@ pub mod netem;
 pub mod offload;
 pub mod port;
 pub mod privilege;
+pub mod processors;
 pub mod wire;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use btu_suite::record::CpuTime;
@@ -56,7 +57,7 @@ fn difference(now: CpuTime, earlier: CpuTime) -> CpuTime {
 
 /// When an activity has to give up, and why.
 #[derive(Clone, Copy)]
-pub(crate) struct Limit<'a> {
+pub struct Limit<'a> {
     end: Time,
     deadline: Span,
     stop: &'a AtomicBool,
@@ -64,23 +65,34 @@ pub(crate) struct Limit<'a> {
 
 impl<'a> Limit<'a> {
     /// Gives up a fiftieth of `deadline`, at most 200 ms, before the worker would be killed, so that it can say why.
-    pub(crate) fn new(start: Time, deadline: Span, stop: &'a AtomicBool) -> Self {
+    pub fn new(start: Time, deadline: Span, stop: &'a AtomicBool) -> Self {
         let margin = Span::from_nanoseconds((deadline.nanoseconds() / 50).min(200_000_000));
         Self { end: start + deadline.saturating_sub(margin), deadline, stop }
     }
 
     /// What is left at `now`.
-    pub(crate) fn left(&self, now: Time) -> Duration {
+    pub fn left(&self, now: Time) -> Duration {
         self.end.since(now).into()
     }
 
     /// Whether the agent has said `stop`.
-    pub(crate) fn stopped(&self) -> bool {
+    pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Sleeps until `due`, or until the agent says `stop` or the time is over.
+    pub fn sleep_until(&self, due: Time) {
+        loop {
+            let (time, end) = (now(), due.min(self.end));
+            if time >= end || self.stopped() {
+                return;
+            }
+            thread::sleep(Duration::from(end.since(time)).min(TICK));
+        }
+    }
+
     /// An error once the time is over.
-    pub(crate) fn check_time(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
+    pub fn check_time(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
         if now < self.end {
             return Ok(());
         }
@@ -88,12 +100,18 @@ impl<'a> Limit<'a> {
     }
 
     /// An error once the time is over or the agent has said `stop`.
-    pub(crate) fn check(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
+    pub fn check(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
         if self.stopped() {
             return Err(TrafficError::Stopped { doing, object });
         }
         self.check_time(now, doing, object)
     }
+}
+
+/// For how many requests that were due one by one this round trip stands: itself, and all that could not be sent meanwhile.
+/// Without them the slowest times would be the rarest, since nobody asked then (coordinated omission).
+pub(crate) fn stands_for(round_trip: Span, every: Option<Span>) -> u64 {
+    every.map_or(1, |every| round_trip.nanoseconds().div_ceil(every.nanoseconds().max(1)).max(1))
 }
 
 /// Precise timers for this thread as long as it lives: the kernel may not put wake-ups together.
@@ -128,6 +146,13 @@ mod tests {
         assert!(limit.check(Time::from_nanoseconds(99_799_999_999), "test", object).is_ok());
         let error = limit.check(Time::from_nanoseconds(99_800_000_000), "test", object).unwrap_err();
         assert!(error.to_string().contains("deadline of 100 s"), "{error}");
+    }
+
+    #[test]
+    fn a_slow_answer_stands_for_all_that_were_due_meanwhile() {
+        let [short, long] = [3, 95].map(Span::from_milliseconds);
+        let every = Some(Span::from_milliseconds(20));
+        assert_eq!((stands_for(short, every), stands_for(long, every), stands_for(long, None)), (1, 5, 1));
     }
 
     #[test]

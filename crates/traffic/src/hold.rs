@@ -26,6 +26,7 @@ pub(crate) fn hold(order: &Order) -> Result<(), TrafficError> {
     let (plan, end) = match &order.activity {
         Activity::Pipe(part) => (&part.plan, part.end),
         Activity::Hint(part) => (&part.pipe, part.end),
+        Activity::Draw(part) => (&part.pipe, part.end),
         _ => return Ok(()),
     };
     let Some(processor) = plan.processors.map(|processors| processors.of(end)) else { return Ok(()) };

@@ -13,6 +13,7 @@
 
 mod clock;
 mod error;
+mod flow;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod hint;
@@ -30,7 +31,9 @@ mod udp;
 use btu_suite::activity::{Activity, Order, Performance, Transport};
 use btu_suite::peers::Callers;
 
+pub use clock::Limit;
 pub use error::TrafficError;
+pub use flow::{Flow, FlowDoor};
 pub use hold::allowed_processors;
 pub use pipe::{check as pipe_check, largest as pipe_largest};
 
@@ -61,6 +64,7 @@ pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Perfor
         Activity::Pipe(part) => return pipe::prepare(order, part, callers).map(Some),
         Activity::Hint(part) if part.hint.processes == 1 => Box::new(pipe::Alone(part.hint.clone(), part.end)),
         Activity::Hint(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
+        Activity::Draw(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
         _ => return Ok(None),
     }))
 }

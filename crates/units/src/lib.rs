@@ -7,6 +7,7 @@
 //! `b` bits; anything else is an error that says what is allowed.
 
 mod bytes;
+mod hexadecimal;
 mod length;
 mod parse;
 mod probability;
@@ -14,6 +15,7 @@ mod rate;
 mod time;
 
 pub use bytes::Bytes;
+pub use hexadecimal::hexadecimal;
 pub use length::Length;
 pub use parse::ParseError;
 pub use probability::{NotAPercentage, NotAProbability, Probability};

@@ -124,7 +124,7 @@ fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
         let (meeting, work) = (Meeting::Connect(to), Work::For(duration));
         Activity::TcpSend(TcpSend { meeting, token: TOKEN, message, work, window: None })
     } else {
-        Activity::Request(Request { to, transport: transport(case), token: TOKEN, message, duration })
+        Activity::Request(Request { to, transport: transport(case), token: TOKEN, message, duration, every: None })
     }
 }
 

@@ -71,6 +71,23 @@ pub(crate) struct RatedHosts {
     pub(crate) patience: Span,
 }
 
+/// The hosts of a study.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Real hosts")]
+pub(crate) struct StudyHosts {
+    /// Inventory of the hosts to measure on, instead of a network that is raised on this machine
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ssh", "network"])]
+    pub(crate) hosts: Option<PathBuf>,
+    /// Those hosts by ssh; nothing needs to be installed there. Beside a single host this machine takes part, as `here`
+    #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with = "network")]
+    pub(crate) ssh: Vec<SshDestination>,
+    #[command(flatten)]
+    pub(crate) reaching: Reaching,
+    /// For how long a host that was lost is called again before the run ends
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
+    pub(crate) patience: Span,
+}
+
 /// How hosts are reached.
 #[derive(Debug, Args)]
 pub(crate) struct Reaching {

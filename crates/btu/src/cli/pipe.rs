@@ -8,7 +8,7 @@ use btu_suite::pipe::{Kind, Pattern, Pin, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
-use super::{Reaching, quantity};
+use super::{Congestion, Reaching, quantity};
 use crate::files;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -197,9 +197,14 @@ pub(crate) struct Calls {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) pairs: u32,
     /// Hold the ends on processors: `apart` and `together` take the first that may be used; 2,3 are for the end that sends first and
-    /// for the other one
-    #[arg(long, value_name = "apart|together|NEAR,FAR")]
+    /// for the other one; `free` leaves them to the scheduler [default: apart, where one pair is on this machine and leaves a processor to the emulator]
+    #[arg(long, value_name = "apart|together|free|NEAR,FAR")]
     pub(crate) pin: Option<Pin>,
+    /// Let idle processors sleep, as they do in everyday use, instead of keeping this machine's awake
+    #[arg(long)]
+    pub(crate) idle_states: bool,
+    #[command(flatten)]
+    pub(crate) congestion: Congestion,
 }
 
 /// How system calls are made.

@@ -13,14 +13,13 @@ use crate::exit::Refusal;
 
 /// Reads everything that the options name; a host that was lost is called again for so long.
 pub(super) fn access(reaching: &Reaching, patience: Span) -> anyhow::Result<Access> {
-    let binary = match &reaching.ssh_binary {
-        Some(binary) => binary.clone(),
-        None => std::env::current_exe().context("finding this program's own file")?,
-    };
+    let executable = std::env::current_exe().context("finding this program's own file")?;
+    let binary = reaching.ssh_binary.clone().unwrap_or_else(|| executable.clone());
     Ok(Access {
         keys: keys(reaching)?,
         ssh_program: reaching.ssh_program.clone(),
         binary: Program::at(binary),
+        executable,
         controller: controller(),
         patience: Duration::from(patience),
     })

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use btu_control::coordinator::HostCall;
 use btu_network::{Control, Host, Inventory, SshDestination};
-use btu_suite::network::Reached;
+use btu_suite::network::{HostName, Machine, Machines, Reached};
 
 use crate::cli::Reaching;
 use crate::exit::Refusal;
@@ -33,6 +33,26 @@ pub(super) fn call(host: &Host, reaching: &Reaching) -> HostCall {
 /// The hosts' names, for who named another.
 pub(super) fn names(hosts: &[Host]) -> String {
     hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Hosts as a run keeps them, each with what its scripts call it.
+pub(super) fn machines<'a>(
+    hosts: impl Iterator<Item = (HostName, &'a Host)>,
+    reaching: &Reaching,
+) -> Result<Machines, Refusal> {
+    let machine = |(station, host): (HostName, &Host)| {
+        let HostCall { name, reached } = call(host, reaching);
+        Ok::<_, Refusal>(Machine { station, name, reached, measured: measured(host, reaching)? })
+    };
+    Ok(Machines { hosts: hosts.map(machine).collect::<Result<_, _>>()? })
+}
+
+/// Refuses two hosts of one name, which hosts by ssh can be.
+pub(super) fn check_names(hosts: &[Host]) -> Result<(), Refusal> {
+    let is_twice = |(number, host): &(usize, &Host)| hosts[..*number].iter().any(|other| other.name == host.name);
+    hosts.iter().enumerate().find(is_twice).map_or(Ok(()), |(_, host)| {
+        Err(Refusal::Usage(format!("two hosts are called {}: give them names in an inventory", host.name)))
+    })
 }
 
 /// The codes that no host is called for.

@@ -3,32 +3,21 @@
 use btu_control::coordinator::{CoordinatorError, Party};
 use btu_network::{Host, HostAddressError};
 use btu_suite::cell::Component;
-use btu_suite::network::{HostRole, Machine, Machines};
+use btu_suite::network::{HostName, HostRole, Machines};
 use btu_suite::plan::Plan;
 
 use super::access::access;
 use super::named;
-use crate::cli::{RatedHosts, Reaching};
+use crate::cli::RatedHosts;
 use crate::exit::Refusal;
 
 /// The hosts that the options name; nothing where they name none.
 pub(crate) fn machines(options: &RatedHosts) -> anyhow::Result<Option<Machines>> {
     let Some(hosts) = hosts(options)? else { return Ok(None) };
     named::check_pairings(&hosts, &options.reaching)?;
-    for (number, host) in hosts.iter().enumerate() {
-        if hosts[..number].iter().any(|other| other.name == host.name) {
-            return Err(
-                Refusal::Usage(format!("two hosts are called {}: give them names in an inventory", host.name)).into()
-            );
-        }
-    }
-    let hosts = HostRole::ALL.into_iter().zip(&hosts).map(|(station, host)| machine(station, host, &options.reaching));
-    Ok(Some(Machines { hosts: hosts.collect::<Result<_, Refusal>>()? }))
-}
-
-fn machine(station: HostRole, host: &Host, reaching: &Reaching) -> Result<Machine, Refusal> {
-    let call = named::call(host, reaching);
-    Ok(Machine { station, name: call.name, reached: call.reached, measured: named::measured(host, reaching)? })
+    named::check_names(&hosts)?;
+    let stations = HostRole::ALL.into_iter().map(HostName::from);
+    Ok(Some(named::machines(stations.zip(&hosts), &options.reaching)?))
 }
 
 /// Test, active and passive, in this order.

@@ -123,6 +123,8 @@ impl<'a> Field<'a> {
             since: rate::wall_clock(),
             agents: Vec::new(),
             inputs: Vec::new(),
+            processors: Vec::new(),
+            congestion_control: None,
         })
     }
 

@@ -6,9 +6,10 @@ use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{Stop, WorkerHost};
 use btu_network::StationId;
 use btu_store::{Level, Moment, RunId, RunRow};
@@ -30,9 +31,6 @@ use crate::cli::Reaching;
 use crate::progress::Steps;
 use crate::{preflight, rate};
 
-/// How long the news that a process of the network ended may take on a busy machine.
-const NEWS_DELAY: Duration = Duration::from_secs(1);
-
 /// The longest that an agent's usual policy lets an activity take.
 const DAY: Duration = Duration::from_hours(24);
 
@@ -46,6 +44,8 @@ pub(super) struct Ground<'a> {
     meetings: RuntimeDirectory,
     /// What any worker of this run may take.
     limit: Cell<Span>,
+    /// Of this machine's processors.
+    _wakefulness: Wakefulness,
 }
 
 /// A network that was raised for the ends, with an agent at each.
@@ -68,6 +68,8 @@ impl<'a> Ground<'a> {
     ) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
         let stop = stop(interruption);
+        let is_kept_awake = asked.jobs.iter().flat_map(Job::plans).any(|plan| plan.kept_awake);
+        let wakefulness = Wakefulness::begin(is_kept_awake);
         let raised = match &asked.stations {
             Some(stations) => {
                 steps.say("raising the network".to_owned());
@@ -86,7 +88,7 @@ impl<'a> Ground<'a> {
         let is_in_a_station = |plan: &PipePlan| !matches!(plan.place, Place::Here | Place::Machines(_));
         let is_needed_here = !asked.jobs.iter().flat_map(Job::plans).all(is_in_a_station);
         let here = is_needed_here.then(|| Here::start(&executable, meetings.path(), signals, stop)).transpose()?;
-        Ok(Self { raised, here, elsewhere, meetings, limit: Cell::new(Span::ZERO) })
+        Ok(Self { raised, here, elsewhere, meetings, limit: Cell::new(Span::ZERO), _wakefulness: wakefulness })
     }
 
     /// The other machine, where `end` is there.
@@ -168,11 +170,7 @@ impl<'a> Ground<'a> {
 
     /// The same of something that has failed just now: the news may be a moment behind.
     pub(super) fn fallen_soon(&self) -> Option<Fallen> {
-        let deadline = Instant::now() + NEWS_DELAY;
-        while self.raised.is_some() && self.fallen().is_none() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        self.fallen()
+        self.raised.as_ref().and_then(|raised| raised.house.fallen_soon()).map(Fallen)
     }
 
     /// Has the emulator between the ends count anew, where there is one.
@@ -253,6 +251,8 @@ fn raise<'a>(
         since: rate::wall_clock(),
         agents: ends.iter().filter_map(|name| Some(stations.station(name)?.0)).collect(),
         inputs: Vec::new(),
+        processors: Vec::new(),
+        congestion_control: asked.jobs.iter().flat_map(Job::plans).find_map(|plan| plan.congestion_control.clone()),
     };
     let rising = Rising::begin(request)?;
     interruption.ties(rising.lifeline());
@@ -262,8 +262,7 @@ fn raise<'a>(
         WorkerHost::local(place.station.clone(), &place.agent_socket, stop(interruption)).map(Arc::new)
     };
     let (near, far) = (host(near)?, host(far)?);
-    let is_emulated = !stations.drawing.bare;
-    let wire = is_emulated.then(|| WireClient::connect(&house.wire_socket())).transpose()?;
+    let wire = house.wire_socket().map(|socket| WireClient::connect(&socket)).transpose()?;
     Ok(RaisedNetwork { near, far, wire: wire.map(RefCell::new), stations, house })
 }
 

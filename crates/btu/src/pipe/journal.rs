@@ -75,20 +75,8 @@ impl<'a> Journal<'a> {
     /// returns, it has reached the device.
     pub(super) fn save(&self, block: u32, facts: &Facts, record: &impl Serialize) -> anyhow::Result<()> {
         let position = self.position.replace(self.position.get() + 1);
-        self.store.save_record(
-            &self.lock,
-            &NewCell {
-                block,
-                position,
-                component: &facts.component,
-                message: facts.message,
-                load: facts.load,
-                valid: facts.valid,
-                goodput_bits_per_second: facts.goodput_bits_per_second,
-                duration: Some(facts.duration),
-                record: serde_json::to_string(record)?,
-            },
-        )?;
+        let cell = NewCell::of((block, position), facts, serde_json::to_string(record)?);
+        self.store.save_record(&self.lock, &cell)?;
         Ok(())
     }
 

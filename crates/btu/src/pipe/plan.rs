@@ -1,5 +1,6 @@
 //! What the command line asks for: a plan for each transport, and the network between the stations.
 
+use btu_control::awake::Wakefulness;
 use btu_network::{Drawing, Reader};
 use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Network, Path};
@@ -62,6 +63,9 @@ pub(super) struct Stations {
 /// Reads the command line.
 pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
     let (place, network, stations) = place(pipe)?;
+    if stations.is_none() {
+        pipe.calls.congestion.refused()?;
+    }
     let seed = match pipe.seed {
         Some(seed) => seed,
         None => u64::from(preflight::random()?),
@@ -106,7 +110,7 @@ pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
 const STACK: [Kind; 7] = [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic, Kind::Mpi];
 
 fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
-    let held = processors(pipe.calls.pin, place)?;
+    let held = processors(pipe.calls.pin, pipe.calls.pairs, place)?;
     let plan = |kind| plan(pipe, kind, seed, place, held);
     if pipe.aim.layers {
         return Ok(vec![Job::Set(SetPlan::new(Purpose::Layers, stack(pipe, place, plan)?))]);
@@ -186,6 +190,10 @@ fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place, processors: Option<Pr
     };
     let cache = if pipe.memory.cold { Cache::Cold { pool: COLD_POOL } } else { Cache::Warm };
     let check = if pipe.memory.integrity { Check::Whole } else { Check::Ends };
+    let congestion_control = match &place {
+        Place::Here | Place::Machines(_) => None,
+        Place::Stations { .. } | Place::Drawing { .. } => pipe.calls.congestion.checked()?,
+    };
     let plan = PipePlan {
         pattern: pipe.pattern,
         sizes: fitting(sizes, kind)?,
@@ -204,6 +212,8 @@ fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place, processors: Option<Pr
         },
         pairs: pipe.calls.pairs,
         processors,
+        kept_awake: !pipe.calls.idle_states && Wakefulness::is_possible(),
+        congestion_control,
         ..PipePlan::new(seed, kind, place)
     };
     btu_traffic::pipe_check(&plan).map_err(|error| Refusal::Usage(error.to_string()))?;

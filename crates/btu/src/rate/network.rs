@@ -1,7 +1,7 @@
 //! The network of a rating: what the options name, what is raised for it, and what of a plan can be measured there.
 
-use btu_model::predict::{FlowPrediction, Prediction, predict};
-use btu_network::{Arrivals, Atm, Drawing, Flow, Medium, Sizes, Station, StationId, Target};
+use btu_model::predict::{FlowPrediction, alone};
+use btu_network::{Arrivals, Atm, Drawing, Medium, Station, StationId};
 use btu_suite::cell::Component;
 use btu_suite::network::{Drawn, HostRole, Network, Path, Stations, Topology};
 use btu_suite::plan::{Plan, UDP_MESSAGE, drain_time};
@@ -204,12 +204,6 @@ fn station(topology: &Topology, wanted: HostRole) -> Option<StationId> {
 /// What the closed forms expect of one flow of such frames with nobody else on the network.
 fn flow(drawing: &Drawing, from: StationId, to: StationId, frame: Bytes, arrivals: Arrivals) -> Option<FlowPrediction> {
     alone(drawing, from, to, frame, arrivals).flows.into_iter().next()
-}
-
-fn alone(drawing: &Drawing, from: StationId, to: StationId, frame: Bytes, arrivals: Arrivals) -> Prediction {
-    let (to, sizes, start) = (Target::Station(to), Sizes::Fixed(frame), Span::ZERO);
-    let flow = Flow { name: "alone".to_owned(), from: vec![from], to, sizes, arrivals, start, stop: None };
-    predict(&Drawing { traffic: vec![flow], ..drawing.clone() })
 }
 
 fn usage(problem: String) -> Refusal {

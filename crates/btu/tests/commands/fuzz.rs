@@ -30,14 +30,25 @@ fn targets_are_sorted_and_seeds_are_good() {
         assert_eq!(seeds::of(name).len(), known, "{name}");
     }
     for (name, known) in
-        [("calibration", 1), ("import_and_show", 1), ("plan", 7), ("stored_network", 4), ("trace_file", 1)]
+        [("calibration", 1), ("import_and_show", 5), ("plan", 11), ("stored_network", 4), ("trace_file", 1)]
     {
         assert_eq!(seeds::of(name).len(), known, "{name}");
     }
-    let kept = table::readback::imported(&seeds::of("import_and_show")[0]);
-    assert_eq!(kept, Some(1), "the seed is believed, so that its changes go past the first check");
+    for seed in seeds::of("import_and_show") {
+        let kept = table::readback::imported(&seed);
+        assert_eq!(kept, Some(1), "the seed is believed, so that its changes go past the first check");
+    }
     for seed in seeds::of("stored_network") {
         assert!(serde_json::from_slice::<btu_suite::network::Network>(&seed).is_ok());
+    }
+    // A new study has a seed, and it is a plan that counts.
+    let studies = seeds::studies();
+    assert!(studies.iter().map(|study| study.suite).eq(btu_suite::experiment::names()));
+    for seeds::StudySeed { suite, plan, .. } in studies {
+        let study = btu_suite::experiment::named(suite).unwrap();
+        let hash = study.hash(&plan.to_string());
+        assert!(matches!(hash, Ok(Some(_))), "{suite}: {hash:?}");
+        study.judged(&plan.to_string(), &[]).unwrap();
     }
     let text = |name| String::from_utf8(seeds::of(name).remove(0)).unwrap();
     assert_eq!(btu_network::Inventory::read(&text("inventory"), "seed").unwrap().hosts.len(), 2);

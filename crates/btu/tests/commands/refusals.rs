@@ -46,6 +46,24 @@ fn impossible_rates_and_delays() {
 }
 
 #[test]
+fn processors_and_congestion_control_that_are_not_there() {
+    for (arguments, word) in [
+        (["rate", "--processors", "test=0"].as_slice(), "write test=0-3,rest=4-7"),
+        (&["rate", "--processors", "test=0,rest=0"], "processor 0 stands on both sides"),
+        (&["rate", "--processors", "test=8000,rest=0"], "processor 8000 is not among those that may be used"),
+        (&["rate", "-C", "no-such"], "this kernel has no no-such; it has "),
+        (&["rate", "-C", "No"], "names no congestion control"),
+        (&["app", "-C", "no-such"], "this kernel has no no-such; it has "),
+        (&["pipe", "-C", "no-such"], "this kernel has no no-such; it has "),
+        (&["pipe", "--local", "-C", "reno"], "that of a network that is raised for the run"),
+    ] {
+        let (code, line) = refusal(arguments);
+        assert_eq!(code, Some(2), "{line}");
+        assert!(line.contains(word), "{line}");
+    }
+}
+
+#[test]
 fn absurd_sizes() {
     for (arguments, word) in [
         (["rate", "--volume", "0 B"].as_slice(), "--volume"),

@@ -197,7 +197,7 @@ fn options_of_another_plan_are_refused() {
 #[test]
 fn an_imported_run_calls_no_host_without_being_asked() {
     let host = |station: HostRole| Machine {
-        station,
+        station: station.into(),
         name: station.name().to_owned(),
         reached: Reached::Ssh { destination: format!("somebody@{}.btu.invalid", station.name()) },
         measured: [192, 0, 2, 1].into(),

@@ -44,7 +44,8 @@ impl Running {
             command.arg("--policy").arg(file);
         }
         let running = Self { child: command.spawn().unwrap(), directory };
-        wait_for("the agent listens", || running.socket().exists());
+        // The socket is there a moment before anybody may call.
+        wait_for("the agent listens", || running.log().contains("agent: listening on"));
         running
     }
 

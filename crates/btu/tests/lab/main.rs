@@ -4,8 +4,10 @@
 
 mod agent;
 mod agent_bounds;
+mod app;
 mod common;
 mod compare;
+mod copy;
 mod drawn;
 mod drills;
 mod file_capabilities;
@@ -14,13 +16,17 @@ mod hosts_drills;
 mod hosts_lab;
 mod hosts_pipe;
 mod hosts_ssh;
+mod hosts_studies;
+mod lan;
 mod machines;
 mod model_check;
 mod net;
 mod net_truth;
 mod pipe;
 mod resume;
+mod seventh;
 mod share;
+mod speed;
 mod strangers;
 #[path = "../support/mod.rs"]
 mod support;

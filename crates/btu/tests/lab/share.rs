@@ -1,61 +1,66 @@
 //! How the tests of this program share the machine.
 //!
 //! A test that only waits for processes takes one share of four, and others run beside it. A test that holds a measured
-//! number against a bound takes all shares, so that nothing else of this program runs meanwhile. Shares are given out in
-//! the order in which they are asked for: a test that needs all of them is not passed by for ever.
+//! number against a bound takes all shares, so that nothing else of this program runs meanwhile. Those that take one go first:
+//! a test that waits for all of them would let shares lie idle until the last of the others has ended.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
 const SHARES: usize = 4;
 
 struct Queue {
     free: usize,
-    /// The number that the next test draws.
-    next: u64,
-    /// The number whose turn it is.
-    turn: u64,
+    /// Tests that wait for one share.
+    waiting: usize,
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, next: 0, turn: 0 });
+static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, waiting: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 /// Part of the machine, or all of it, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Share(usize);
+pub(crate) struct Share {
+    count: usize,
+    since: Instant,
+}
 
 impl Share {
     /// One share: others run at the same time.
     pub(crate) fn one() -> Self {
-        Self::take(1)
+        let mut queue = queue();
+        queue.waiting += 1;
+        let mut queue = wait_while(queue, |queue| queue.free == 0);
+        queue.waiting -= 1;
+        Self::take(queue, 1)
     }
 
     /// Every share: no other test of this program runs.
     pub(crate) fn all() -> Self {
-        Self::take(SHARES)
+        Self::take(wait_while(queue(), |queue| queue.free < SHARES || queue.waiting > 0), SHARES)
     }
 
-    fn take(count: usize) -> Self {
-        let mut queue = queue();
-        let number = queue.next;
-        queue.next += 1;
-        let is_not_yet = |queue: &mut Queue| queue.turn != number || queue.free < count;
-        let mut queue = CHANGED.wait_while(queue, is_not_yet).unwrap_or_else(PoisonError::into_inner);
-        queue.turn += 1;
+    fn take(mut queue: MutexGuard<'static, Queue>, count: usize) -> Self {
         queue.free -= count;
-        CHANGED.notify_all();
-        Self(count)
+        Self { count, since: Instant::now() }
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        queue().free += self.0;
+        queue().free += self.count;
         CHANGED.notify_all();
+        // What a check that takes long is made of.
+        println!("{} of {SHARES} shares for {:.1} s", self.count, self.since.elapsed().as_secs_f64());
     }
 }
 
 /// A test that failed leaves the counts right, so a poisoned lock is as good as any.
 fn queue() -> MutexGuard<'static, Queue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wait_while(queue: MutexGuard<'static, Queue>, must_wait: impl Fn(&Queue) -> bool) -> MutexGuard<'static, Queue> {
+    CHANGED.wait_while(queue, |queue| must_wait(queue)).unwrap_or_else(PoisonError::into_inner)
 }

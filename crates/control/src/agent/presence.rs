@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use btu_testbed::privilege::Capabilities;
+use btu_units::hexadecimal;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, UnixCredentials, connect, getsockopt, socket};
@@ -17,7 +18,7 @@ use nix::unistd::geteuid;
 use tokio::net::UnixListener;
 use tokio::task::JoinHandle;
 
-use crate::octets::{hex, random};
+use crate::octets::random;
 
 /// What the names of agents begin with.
 pub(super) const AGENTS: &str = "btu-agent-";
@@ -42,7 +43,7 @@ pub(super) struct Presence {
 impl Presence {
     /// Takes a name of this kind that nobody else has. To be called in a runtime.
     pub(super) fn announce(kind: &str) -> io::Result<Self> {
-        let name = format!("{kind}{}", hex(&random::<8>()?));
+        let name = format!("{kind}{}", hexadecimal(&random::<8>()?));
         let listener = StdListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
         listener.set_nonblocking(true)?;
         let callers = tokio::spawn(dismiss(UnixListener::from_std(listener)?));
@@ -116,7 +117,7 @@ mod tests {
 
     /// Agents may live on this machine while it is tested, but none of this kind.
     fn kind() -> String {
-        format!("btu-test-{}-", hex(&random::<8>().unwrap()))
+        format!("btu-test-{}-", hexadecimal(&random::<8>().unwrap()))
     }
 
     #[tokio::test]

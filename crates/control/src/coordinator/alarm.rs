@@ -1,7 +1,7 @@
 //! What ends a run from outside: signals, and parts of the testbed that die.
 
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use btu_testbed::house::NetworkHouse;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -12,10 +12,6 @@ use super::error::{CoordinatorError, Interrupt};
 /// How often it is looked whether a part of the testbed died: often enough to be down well within five seconds, and
 /// too seldom to be seen in any measurement.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// When something fails because a process of the testbed ended, the news of that end may be a moment behind: it passes two
-/// processes, which wait for a processor on a busy machine.
-const NEWS_DELAY: Duration = Duration::from_secs(2);
 
 /// Listens for everything that ends a run.
 pub(super) struct Alarm<'a> {
@@ -54,21 +50,14 @@ impl<'a> Alarm<'a> {
             result = work => result,
         };
         match result {
-            Err(error) if error.may_follow_from_a_fall() => Err(self.cause(error).await),
+            Err(error) if error.may_follow_from_a_fall() => Err(self.cause(error)),
             other => other,
         }
     }
 
-    async fn cause(&mut self, error: CoordinatorError) -> CoordinatorError {
-        let Some(house) = self.house else { return error };
-        let deadline = Instant::now() + NEWS_DELAY;
-        while Instant::now() < deadline {
-            if let Some(event) = house.fallen() {
-                return CoordinatorError::Fallen(event.to_string());
-            }
-            sleep(LOOK / 4).await;
-        }
-        error
+    fn cause(&self, error: CoordinatorError) -> CoordinatorError {
+        let event = self.house.and_then(NetworkHouse::fallen_soon);
+        event.map_or(error, |event| CoordinatorError::Fallen(event.to_string()))
     }
 }
 

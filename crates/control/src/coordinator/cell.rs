@@ -2,12 +2,13 @@
 
 use btu_suite::books::{self, Balance};
 use btu_suite::cell::Row;
+use btu_suite::experiment::Observation;
 use btu_suite::record::{CellRecord, MachineCpu, WireAccount};
 use btu_suite::schedule::Slot;
 use btu_suite::script::{Script, Setting, script};
 
 use super::error::CoordinatorError;
-use super::stage::{Scene, Stage};
+use super::stage::Stage;
 use btu_suite::plan::Plan;
 
 /// Measures one cell. What goes wrong inside it is part of the record; an error means the stage is broken.
@@ -17,7 +18,7 @@ pub(super) async fn measure(
     slot: Slot,
     setting: &Setting,
 ) -> Result<CellRecord, CoordinatorError> {
-    let script = script(plan, &slot.row, setting);
+    let script = script(plan, &slot.cell, setting);
     match stage.play(&script).await {
         Ok(scene) => Ok(record(slot, &script, scene)),
         Err(error @ CoordinatorError::Prepare { .. }) => Ok(unprepared(slot, &error)),
@@ -26,14 +27,14 @@ pub(super) async fn measure(
 }
 
 /// Strikes the balance of a scene.
-pub(super) fn balance(row: &Row, script: &Script, scene: &Scene) -> Balance {
+pub(super) fn balance(row: &Row, script: &Script, scene: &Observation) -> Balance {
     books::balance(Some(row), script, &scene.reports, &scene.wire)
 }
 
-fn record(slot: Slot, script: &Script, scene: Scene) -> CellRecord {
-    let Balance { faults, network, host } = balance(&slot.row, script, &scene);
+fn record(slot: Slot, script: &Script, scene: Observation) -> CellRecord {
+    let Balance { faults, network, host } = balance(&slot.cell, script, &scene);
     CellRecord {
-        row: slot.row,
+        row: slot.cell,
         block: slot.block,
         position: slot.position,
         faults,
@@ -50,7 +51,7 @@ fn record(slot: Slot, script: &Script, scene: Scene) -> CellRecord {
 
 fn unprepared(slot: Slot, error: &CoordinatorError) -> CellRecord {
     CellRecord {
-        row: slot.row,
+        row: slot.cell,
         block: slot.block,
         position: slot.position,
         faults: vec![error.to_string()],

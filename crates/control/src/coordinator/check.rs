@@ -4,6 +4,7 @@ use btu_model::{Ethernet, Transport};
 use btu_stats::{Level, wilson};
 use btu_suite::books;
 use btu_suite::cell::{Component, Load, Row};
+use btu_suite::experiment::Observation;
 use btu_suite::network::{Impairment, Network, Path};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan, UDP_MESSAGE};
 use btu_suite::record::Outcome;
@@ -12,7 +13,7 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::error::CoordinatorError;
-use super::stage::{Scene, Stage};
+use super::stage::Stage;
 
 /// Added delay may be off by this much at the median, in each direction.
 const DELAY_TOLERANCE: Span = Span::from_microseconds(200);
@@ -184,7 +185,7 @@ impl Prober<'_> {
         row: Row,
         time: Span,
         impairment: Impairment,
-    ) -> Result<(Scene, books::Balance), CoordinatorError> {
+    ) -> Result<(Observation, books::Balance), CoordinatorError> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = btu_suite::script::Script {
             impairments: at_black_boxes(self.plan, impairment),

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use btu_suite::script::FtpSource;
 use thiserror::Error;
 
-use super::Settings;
 use super::error::CoordinatorError;
 use super::secret;
 
@@ -90,12 +89,12 @@ impl Drop for Doorway {
 }
 
 impl Doorway {
-    /// Opens the doorway when the plan has an external server; it closes when dropped.
-    pub(super) fn open(settings: &Settings) -> Result<Self, CoordinatorError> {
-        let Some(external) = settings.ftp.clone() else {
+    /// Opens the doorway in the directory `runtime` when there is an external server; it closes when dropped.
+    pub(super) fn open(external: Option<&ExternalFtp>, runtime: &Path) -> Result<Self, CoordinatorError> {
+        let Some(external) = external.cloned() else {
             return Ok(Self { outside: None, stop: Arc::default() });
         };
-        let path = settings.runtime.join("doorway.sock");
+        let path = runtime.join("doorway.sock");
         let listener = UnixListener::bind(&path)
             .map_err(|source| CoordinatorError::System { operation: "opening the FTP doorway", source })?;
         let server = external.server;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use btu_suite::record::CellRecord;
+use btu_suite::record::PlacedReport;
 
 use super::error::CoordinatorError;
 use super::hosts::Return;
@@ -64,38 +64,37 @@ pub(super) struct Standstill {
 }
 
 impl Standstill {
-    /// Looks at the last cell, which took so long and had to be over at its deadline; an error when there were too many of
-    /// its kind.
+    /// Looks at the faults and accounts of the last cell, which took so long and had to be over at its deadline; an error when
+    /// there were too many of its kind.
     pub(super) fn watch(
         &mut self,
-        record: Option<&CellRecord>,
+        seen: Option<(&[String], &[PlacedReport])>,
         took: Duration,
         deadline: Duration,
     ) -> Result<(), CoordinatorError> {
-        let Some(record) = record else { return Ok(()) };
-        self.cells = if waited_in_vain(record, took, deadline) { self.cells + 1 } else { 0 };
+        let Some((faults, reports)) = seen else { return Ok(()) };
+        self.cells = if waited_in_vain(faults, reports, took, deadline) { self.cells + 1 } else { 0 };
         if self.cells < MOST_STILL {
             return Ok(());
         }
-        let fault = record.faults.first().cloned().unwrap_or_default();
+        let fault = faults.first().cloned().unwrap_or_default();
         Err(CoordinatorError::Still { cells: self.cells, fault })
     }
 }
 
 /// Whether a cell failed because its time was over, in whichever words; others fail at once.
-fn waited_in_vain(record: &CellRecord, took: Duration, deadline: Duration) -> bool {
-    if record.reports.is_empty() {
-        return !record.faults.is_empty() && took >= CONNECTING.min(deadline);
+fn waited_in_vain(faults: &[String], reports: &[PlacedReport], took: Duration, deadline: Duration) -> bool {
+    if reports.is_empty() {
+        return !faults.is_empty() && took >= CONNECTING.min(deadline);
     }
-    let failed = record.reports.iter().any(|placed| placed.result.is_err());
+    let failed = reports.iter().any(|placed| placed.result.is_err());
     failed && took >= deadline.saturating_sub(GIVING_UP.min(deadline / 50))
 }
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::cell::{Load, Row};
     use btu_suite::network::HostRole;
-    use btu_suite::record::{Failure, MachineCpu, PlacedReport, WireAccount};
+    use btu_suite::record::Failure;
 
     use super::*;
 
@@ -114,34 +113,22 @@ mod tests {
         assert!(error.contains("SEND 1024 idle was begun 6 times") && error.contains("connection reset"), "{error}");
     }
 
-    /// A cell of which one activity failed, or that could not be prepared.
-    fn failed(prepared: bool) -> CellRecord {
+    /// The accounts of a cell of which one activity failed, or that could not be prepared.
+    fn failed(prepared: bool) -> Vec<PlacedReport> {
         let placed = PlacedReport {
             station: HostRole::Test.into(),
             activity: "tcp-send".to_owned(),
             result: Err(Failure::Failed { message: "it was not finished within the deadline".to_owned() }),
         };
-        CellRecord {
-            row: Row::Host { load: Load::Cpu },
-            block: 0,
-            position: 0,
-            faults: vec!["tcp-send on test failed".to_owned()],
-            network: None,
-            host: None,
-            reports: if prepared { vec![placed] } else { Vec::new() },
-            stations: Vec::new(),
-            machine: MachineCpu::default(),
-            wire: WireAccount::default(),
-            start_skew_ns: 0,
-            overhead_ns: 0,
-        }
+        if prepared { vec![placed] } else { Vec::new() }
     }
 
     #[test]
     fn three_cells_in_a_row_that_wait_in_vain_end_the_run() {
         let (late, soon, deadline) = (Duration::from_millis(16_900), Duration::from_secs(2), Duration::from_secs(17));
         let mut standstill = Standstill::default();
-        let mut watch = |prepared, took| standstill.watch(Some(&failed(prepared)), took, deadline);
+        let faults = ["tcp-send on test failed".to_owned()];
+        let mut watch = |prepared, took| standstill.watch(Some((&faults, &failed(prepared))), took, deadline);
         watch(true, late).unwrap();
         watch(false, Duration::from_secs(10)).unwrap();
         // One that fails at once is no standstill.
@@ -154,10 +141,9 @@ mod tests {
 
     #[test]
     fn a_cell_that_takes_long_and_succeeds_is_no_standstill() {
-        let good = CellRecord { faults: Vec::new(), reports: Vec::new(), ..failed(false) };
         let mut standstill = Standstill::default();
         for _ in 0..=MOST_STILL {
-            standstill.watch(Some(&good), Duration::from_mins(1), Duration::from_secs(17)).unwrap();
+            standstill.watch(Some((&[], &[])), Duration::from_mins(1), Duration::from_secs(17)).unwrap();
         }
     }
 

@@ -1,14 +1,15 @@
 //! Where scripts are played: the raised testbed or real hosts, through their agents, one script at a time.
 
 mod ground;
-mod scene;
+mod observation;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use btu_suite::network::{HostName, HostRole, Impairments, Machines};
+use btu_suite::experiment::Observation;
+use btu_suite::network::{HostName, Impairments, Machines};
 use btu_suite::record::HostClock;
 use btu_suite::script::{Role, Script, Step};
 use btu_testbed::house::StationPlace;
@@ -22,12 +23,10 @@ use super::hosts::{Guest, Purpose, Return};
 use crate::environment;
 use crate::protocol::DescribeReply;
 use ground::{Hosts, House, machine_cpu};
-use scene::Surroundings;
-
-pub(super) use scene::Scene;
+use observation::{Surroundings, observation};
 
 /// Where activities are played.
-pub(super) struct Stage {
+pub struct Stage {
     ground: Ground,
     next_cell: u64,
 }
@@ -39,10 +38,10 @@ enum Ground {
 }
 
 impl Stage {
-    /// Connects to the agent of every host, which scripts know by these names, and to the wire.
+    /// Connects to the agent of every host, which scripts know by these names, and to the wire if there is one.
     pub(super) async fn open(
         hosts: &[(HostName, &StationPlace)],
-        wire_socket: &Path,
+        wire_socket: Option<&Path>,
     ) -> Result<Self, CoordinatorError> {
         let links = hosts.iter().map(|(name, place)| async {
             let link = AgentLink::connect(place.station.clone(), &place.agent_socket).await?;
@@ -50,7 +49,7 @@ impl Stage {
         });
         let agents = try_join_all(links).await?;
         let places = hosts.iter().map(|(name, place)| (name.clone(), (*place).clone())).collect();
-        let house = House::new(agents, places, WireClient::connect(wire_socket)?);
+        let house = House::new(agents, places, wire_socket.map(WireClient::connect).transpose()?);
         Ok(Self { ground: Ground::House(house), next_cell: 0 })
     }
 
@@ -78,7 +77,7 @@ impl Stage {
 
     /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was seen; an error
     /// means that the stage itself is broken, or that an activity could not even be prepared.
-    pub(super) async fn play(&mut self, script: &Script) -> Result<Scene, CoordinatorError> {
+    pub(super) async fn play(&mut self, script: &Script) -> Result<Observation, CoordinatorError> {
         let began = Instant::now();
         self.next_cell += 1;
         let cell = self.next_cell;
@@ -89,7 +88,7 @@ impl Stage {
             return Err(error);
         }
         if let Ground::House(house) = &mut self.ground {
-            house.wire.reset()?;
+            house.wire.as_mut().map_or(Ok(()), WireClient::reset)?;
         }
         let machine_before = machine_cpu()?;
         self.start(cell, script).await?;
@@ -101,10 +100,10 @@ impl Stage {
             hosts.still_ours().await?;
         }
         let (machine, wire) = match &mut self.ground {
-            Ground::House(house) => (environment::delta(&machine_before, &machine_cpu()?), house.wire.account()?),
+            Ground::House(house) => (environment::delta(&machine_before, &machine_cpu()?), house.account()?),
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
-        Ok(Scene::of(script, accounts, Surroundings { machine, wire, clocks: self.clocks(), began }))
+        Ok(observation(script, accounts, Surroundings { machine, wire, clocks: self.clocks(), began }))
     }
 
     async fn impair(&mut self, script: &Script) -> Result<(), CoordinatorError> {
@@ -245,10 +244,10 @@ impl Stage {
     }
 
     /// The first host does not reach the second.
-    pub(super) fn unreachable(&self, way: [HostRole; 2], message: String) -> CoordinatorError {
+    pub(super) fn unreachable(&self, way: [&HostName; 2], message: String) -> CoordinatorError {
         match &self.ground {
             Ground::House(_) => CoordinatorError::Network(message),
-            Ground::Hosts(hosts) => hosts.unreachable(way.map(HostName::from).each_ref(), message),
+            Ground::Hosts(hosts) => hosts.unreachable(way, message),
         }
     }
 
@@ -276,7 +275,7 @@ impl Stage {
         self.abandon().await
     }
 
-    /// What the hosts are like, in the order of their roles: as they were when they were gathered, or now.
+    /// What the hosts are like, in the order of the machines: as they were when they were gathered, or now.
     pub(super) async fn describe(
         &mut self,
         now: bool,

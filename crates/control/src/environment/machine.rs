@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use btu_suite::processors::ProcessorList;
 use serde::{Deserialize, Serialize};
 
 use super::parse;
@@ -161,6 +162,21 @@ fn online(stat: &str) -> usize {
 
 fn allowed(source: &Source) -> Option<String> {
     parse::field(&source.text("proc/self/status")?, "Cpus_allowed_list").map(str::to_owned)
+}
+
+/// The processors that this process may use, by the core they belong to (`topology/core_cpus_list`, which older kernels call
+/// `thread_siblings_list`). A processor whose core is not told is one of its own.
+pub(super) fn cores(source: &Source) -> Vec<ProcessorList> {
+    let Some(allowed) = allowed(source).and_then(|list| list.parse::<ProcessorList>().ok()) else { return Vec::new() };
+    let core = |processor: &u32| {
+        let told = ["core_cpus_list", "thread_siblings_list"]
+            .iter()
+            .find_map(|name| source.text(&format!("{CPU}/cpu{processor}/topology/{name}")));
+        let threads = told.and_then(|list| list.parse::<ProcessorList>().ok()?.within(allowed.numbers()));
+        threads.or_else(|| ProcessorList::of([*processor]))
+    };
+    let cores: BTreeSet<ProcessorList> = allowed.numbers().iter().filter_map(core).collect();
+    cores.into_iter().collect()
 }
 
 /// The limit of this process's own control group (version 2); one further up is not looked for.

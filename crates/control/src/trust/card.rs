@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use btu_units::hexadecimal;
 use rustls::pki_types::CertificateDer;
 use serde::{Deserialize, Serialize};
 use x509_parser::certificate::X509Certificate;
@@ -11,7 +12,6 @@ use x509_parser::time::ASN1Time;
 
 use super::issue::{DAY_S, now_unix_s};
 use super::{Role, TrustError, check_name};
-use crate::octets::hex;
 
 /// A certificate that lapses in less is worth a word.
 const WARNING_DAYS: i64 = 3;
@@ -70,7 +70,7 @@ impl Card {
         Ok(Self {
             name,
             role,
-            serial: hex(certificate.raw_serial()),
+            serial: hexadecimal(certificate.raw_serial()),
             not_before_unix_s: certificate.validity().not_before.timestamp(),
             not_after_unix_s: certificate.validity().not_after.timestamp(),
         })

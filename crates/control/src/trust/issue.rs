@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use btu_units::hexadecimal;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     PKCS_ED25519, PublicKeyData, SerialNumber, date_time_ymd,
@@ -9,7 +10,7 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
 use super::{Identity, Role, TOP, TrustError, check_name};
-use crate::octets::{self, hex};
+use crate::octets;
 
 /// Seconds of a day.
 pub const DAY_S: i64 = 86_400;
@@ -69,7 +70,9 @@ impl Signer {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let digest = ring::digest::digest(&ring::digest::SHA256, key.der_bytes());
         params.distinguished_name = rcgen::DistinguishedName::new();
-        params.distinguished_name.push(DnType::CommonName, format!("btu authority {}", hex(&digest.as_ref()[..8])));
+        params
+            .distinguished_name
+            .push(DnType::CommonName, format!("btu authority {}", hexadecimal(&digest.as_ref()[..8])));
         params.serial_number = Some(SerialNumber::from_slice(&[1]));
         validity.apply(&mut params);
         let certificate = params.self_signed(&key).map_err(making())?.der().clone();
@@ -145,6 +148,9 @@ mod tests {
         let seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
         let bytes = (0..32).map(|i| u8::from_str_radix(&seed[2 * i..2 * i + 2], 16).unwrap()).collect::<Vec<_>>();
         let key = key_of_seed(&bytes.try_into().unwrap()).unwrap();
-        assert_eq!(hex(key.public_key_raw()), "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+        assert_eq!(
+            hexadecimal(key.public_key_raw()),
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+        );
     }
 }

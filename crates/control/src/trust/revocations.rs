@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use btu_units::hexadecimal;
 use rcgen::{CertificateRevocationListParams, KeyIdMethod, RevokedCertParams, SerialNumber, date_time_ymd};
 use rustls::pki_types::CertificateRevocationListDer;
 use rustls::pki_types::pem::PemObject;
@@ -11,7 +12,6 @@ use x509_parser::revocation_list::CertificateRevocationList;
 use super::card;
 use super::issue::{DAY_S, Signer, now_unix_s, seconds};
 use super::{Identity, Issued, Peer, TrustError, files};
-use crate::octets::hex;
 
 /// A list must name the day of the next (RFC 5280 section 5.1.2.5). It is not held against a list that it is old: an
 /// agent has no way to fetch one, and a list gains nothing by being refused.
@@ -46,7 +46,8 @@ impl Revocations {
         };
         let number = list.crl_number().ok_or_else(|| malformed("it has no number"))?;
         let number = u64::try_from(number).map_err(|_| malformed("its number is too large"))?;
-        let mut serials = list.iter_revoked_certificates().map(|entry| hex(entry.raw_serial())).collect::<Vec<_>>();
+        let mut serials =
+            list.iter_revoked_certificates().map(|entry| hexadecimal(entry.raw_serial())).collect::<Vec<_>>();
         serials.sort_unstable();
         Ok(Self { number, serials, der: der.clone() })
     }

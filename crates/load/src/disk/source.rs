@@ -110,18 +110,32 @@ impl Source {
 /// A file of `size` random bytes that is on the device, and not in the page cache.
 fn fill(directory: &Path, size: u64, seed: u64, direct: bool, stop: &AtomicBool) -> Result<ScratchFile, LoadError> {
     let file = ScratchFile::create(directory, direct)?;
-    let mut block = Aligned::new(BLOCK as usize);
-    for (number, offset) in (0..size).step_by(BLOCK as usize).enumerate() {
-        if stop.load(Ordering::Relaxed) {
-            return Err(LoadError::Stopped { directory: directory.to_owned() });
-        }
-        let bytes = block.slice((size - offset).min(BLOCK) as usize);
-        content::fill(seed ^ (number as u64) << 32, bytes);
-        file.write("write the source file", bytes, offset)?;
+    let stopped = || stop.load(Ordering::Relaxed);
+    if !write_random(&file, size, seed, stopped)? {
+        return Err(LoadError::Stopped { directory: directory.to_owned() });
     }
     file.sync()?;
     if !direct {
         file.forget()?;
     }
     Ok(file)
+}
+
+/// Fills `file` with `size` random bytes; false when it was stopped before the end.
+pub(crate) fn write_random(
+    file: &ScratchFile,
+    size: u64,
+    seed: u64,
+    stopped: impl Fn() -> bool,
+) -> Result<bool, LoadError> {
+    let mut block = Aligned::new(BLOCK as usize);
+    for (number, offset) in (0..size).step_by(BLOCK as usize).enumerate() {
+        if stopped() {
+            return Ok(false);
+        }
+        let bytes = block.slice((size - offset).min(BLOCK) as usize);
+        content::fill(seed ^ (number as u64) << 32, bytes);
+        file.write("write the source file", bytes, offset)?;
+    }
+    Ok(true)
 }

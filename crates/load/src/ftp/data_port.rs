@@ -26,6 +26,11 @@ impl DataPort {
         Self { client: client.to_canonical(), port: Arc::default() }
     }
 
+    /// Whose it is.
+    pub(super) fn client(&self) -> IpAddr {
+        self.client
+    }
+
     /// From now on it is this one.
     pub(super) fn set(&self, port: u16) {
         self.port.store(port, Ordering::Relaxed);

@@ -14,8 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::gate::{self, Listener, Slots};
-use super::pump::{self, IDLE, Patience, Socket, TICK};
 use crate::LoadError;
+use crate::pump::{self, IDLE, Patience, Socket, TICK};
 
 /// Connections at the same time: a control and a data connection for each of four clients.
 const MOST: usize = 8;

@@ -16,7 +16,8 @@ use crate::account::{self, Account};
 use crate::scratch::scratch_check;
 pub use sink::FETCH_ROOM;
 use sink::Sink;
-use source::{Session, Transfer};
+pub(super) use source::Session;
+use source::Transfer;
 
 /// Bytes asked for in one read of the data connection.
 const BLOCK: usize = 256 * 1024;
@@ -57,7 +58,7 @@ impl Fetching {
             Work::For(_) => FETCH_ROOM,
         };
         let scratch = scratch_check(&order.directory, most)?;
-        let mut session = Session::log_in(order)?;
+        let mut session = Session::log_in(order.server, &order.user, &order.password)?;
         let what = order.file.clone().map_or(What::Known, What::Named);
         if let What::Named(file) = &what {
             session.refuse_empty(file)?;

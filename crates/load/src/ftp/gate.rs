@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::pump::TICK;
+use crate::pump::TICK;
 
 /// A listening stream socket, of whatever family.
 pub(super) trait Listener: AsFd {

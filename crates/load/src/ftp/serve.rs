@@ -24,6 +24,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use super::data_port::DataPort;
+use super::inbox::Slot;
 use super::login::Login;
 use super::shelf::Shelf;
 use crate::account::Account;
@@ -43,12 +44,19 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(crate) struct Serving {
     address: SocketAddr,
     shelf: Shelf,
+    /// Of sessions; one that is over has given its place back.
+    places: Arc<Semaphore>,
     runtime: Option<Runtime>,
 }
 
 impl Serving {
     /// Starts to serve on any free port of the order's address.
     pub(crate) fn prepare(order: &FtpServe, callers: &Callers) -> Result<Self, LoadError> {
+        Self::open(order, callers, None)
+    }
+
+    /// The same, with a place for a file that a client stores.
+    pub(super) fn open(order: &FtpServe, callers: &Callers, slot: Option<Slot>) -> Result<Self, LoadError> {
         content::pool();
         let wanted = SocketAddr::new(order.address, 0);
         let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
@@ -60,9 +68,20 @@ impl Serving {
             .map_err(failed("start the FTP server's thread"))?;
         let listener = runtime.block_on(TcpListener::bind(wanted)).map_err(failed("listen for FTP"))?;
         let address = listener.local_addr().map_err(failed("learn the FTP server's port"))?;
-        let shelf = Shelf::default();
-        runtime.spawn(accept(listener, shelf.clone(), order.password.clone(), callers.clone()));
-        Ok(Self { address, shelf, runtime: Some(runtime) })
+        let (shelf, places) = (Shelf::with(slot), Arc::new(Semaphore::new(SESSIONS)));
+        let password = order.password.clone();
+        runtime.spawn(accept(listener, shelf.clone(), password, callers.clone(), Arc::clone(&places)));
+        Ok(Self { address, shelf, places, runtime: Some(runtime) })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether anybody is connected.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.places.available_permits() < SESSIONS
     }
 }
 
@@ -97,8 +116,7 @@ impl Drop for Serving {
 }
 
 /// Gives every connection of who may call a session of its own, until the runtime goes. Nobody else hears a word.
-async fn accept(listener: TcpListener, shelf: Shelf, password: String, callers: Callers) {
-    let places = Arc::new(Semaphore::new(SESSIONS));
+async fn accept(listener: TcpListener, shelf: Shelf, password: String, callers: Callers, places: Arc<Semaphore>) {
     loop {
         match listener.accept().await {
             Ok((_, client)) if !callers.may_call(client) => {}

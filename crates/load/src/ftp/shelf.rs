@@ -14,6 +14,7 @@ use unftp_core::auth::UserDetail;
 use unftp_core::storage::{Error, ErrorKind, FEATURE_RESTART, Fileinfo, Metadata, Result, StorageBackend};
 
 use super::data_port::DataPort;
+use super::inbox::{NAME, Slot};
 use crate::content;
 
 /// The largest file: 2^40 bytes, a terabyte and a bit.
@@ -36,9 +37,16 @@ pub(super) struct Shelf {
     served: Arc<AtomicU64>,
     /// Where they go, for the shelf of a session.
     data: Option<DataPort>,
+    /// Where a stored file goes; without one it is let go.
+    slot: Option<Slot>,
 }
 
 impl Shelf {
+    /// The files, and a place for one that is stored.
+    pub(super) fn with(slot: Option<Slot>) -> Self {
+        Self { slot, ..Self::default() }
+    }
+
     /// Bytes of files that were handed to connections, all sessions together.
     pub(super) fn served(&self) -> u64 {
         self.served.load(Ordering::Relaxed)
@@ -49,12 +57,17 @@ impl Shelf {
         Self { data: Some(data), ..self.clone() }
     }
 
-    /// Called when a data connection is there.
-    fn open(&self, path: &Path, offset: u64) -> Result<Reader> {
+    /// Called when a data connection is there: whether it is the one client's.
+    fn check_client(&self) -> Result<()> {
         let is_the_clients = self.data.as_ref().map_or(Ok(true), DataPort::is_the_clients);
-        if !is_the_clients.map_err(|error| Error::new(ErrorKind::LocalError, error))? {
-            return Err(ErrorKind::PermissionDenied.into());
+        if is_the_clients.map_err(|error| Error::new(ErrorKind::LocalError, error))? {
+            return Ok(());
         }
+        Err(ErrorKind::PermissionDenied.into())
+    }
+
+    fn open(&self, path: &Path, offset: u64) -> Result<Reader> {
+        self.check_client()?;
         let size = size_of_file(path)?;
         Ok(Reader { offset: offset.min(size), size, served: Arc::clone(&self.served) })
     }
@@ -184,14 +197,24 @@ impl<User: UserDetail> StorageBackend<User> for Shelf {
         Ok(Box::new(self.open(path.as_ref(), offset)?))
     }
 
-    /// Takes whatever comes and lets it go: an upload measures the network, not this server.
+    /// Stores the one file that there is a place for. Without one it takes whatever comes and lets it go: such an upload
+    /// measures the network, not this server.
     async fn put<P: AsRef<Path> + Send + Debug, R: AsyncRead + Send + Sync + Unpin + 'static>(
         &self,
         _: &User,
         input: R,
-        _path: P,
+        path: P,
         _offset: u64,
     ) -> Result<u64> {
+        if let (Some(slot), Some(data)) = (&self.slot, &self.data) {
+            self.check_client()?;
+            let is_known = path.as_ref().strip_prefix("/").unwrap_or(path.as_ref()) == Path::new(NAME);
+            let copy = if is_known { slot.take() } else { None };
+            let copy = copy.ok_or_else(|| Error::from(ErrorKind::PermissionDenied))?;
+            let size = copy.size();
+            let is_stored = slot.fill(copy, input, data.client()).await;
+            return if is_stored { Ok(size) } else { Err(ErrorKind::LocalError.into()) };
+        }
         let mut input = tokio::io::BufReader::with_capacity(STORE_BLOCK, input);
         Ok(tokio::io::copy_buf(&mut input, &mut tokio::io::sink()).await?)
     }

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::scratch_error;
 use crate::LoadError;
 
-/// An open file in a scratch directory that has no name there.
+/// An open file in a scratch directory that has no name there, or in memory.
 #[derive(Debug)]
 pub(crate) struct ScratchFile {
     file: File,
-    directory: PathBuf,
+    /// None in memory.
+    directory: Option<PathBuf>,
 }
 
 impl ScratchFile {
@@ -29,32 +31,62 @@ impl ScratchFile {
                 _ => Err(error),
             })
             .map_err(|error| scratch_error("create a file", directory, error))?;
-        Ok(Self { file, directory: directory.to_owned() })
+        Ok(Self { file, directory: Some(directory.to_owned()) })
+    }
+
+    /// An empty file that stands in memory alone (`memfd_create`(2)).
+    pub(crate) fn in_memory() -> Result<Self, LoadError> {
+        let made = memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC);
+        let file = made.map_err(|errno| LoadError::Memory { operation: "create a file", source: errno.into() })?;
+        Ok(Self { file: File::from(file), directory: None })
+    }
+
+    /// Sorts what the system says.
+    fn failed(&self, operation: &'static str, source: io::Error) -> LoadError {
+        match &self.directory {
+            Some(directory) => scratch_error(operation, directory, source),
+            None => LoadError::Memory { operation, source },
+        }
     }
 
     /// Writes all of `bytes` at `offset`; `operation` is for the error.
     pub(crate) fn write(&self, operation: &'static str, bytes: &[u8], offset: u64) -> Result<(), LoadError> {
-        self.file.write_all_at(bytes, offset).map_err(|error| scratch_error(operation, &self.directory, error))
+        self.file.write_all_at(bytes, offset).map_err(|error| self.failed(operation, error))
     }
 
     /// Reads as many bytes as `bytes` takes from `offset`.
     pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<(), LoadError> {
-        self.file.read_exact_at(bytes, offset).map_err(|error| scratch_error("read back", &self.directory, error))
+        self.file.read_exact_at(bytes, offset).map_err(|error| self.failed("read back", error))
+    }
+
+    /// Reads what there is at `offset`, as much as `bytes` takes; 0 at the end.
+    pub(crate) fn read_some(&self, bytes: &mut [u8], offset: u64) -> Result<usize, LoadError> {
+        loop {
+            match self.file.read_at(bytes, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read.map_err(|error| self.failed("read a file", error)),
+            }
+        }
     }
 
     /// Waits until the device has what was written (fdatasync(2)).
     pub(crate) fn sync(&self) -> Result<(), LoadError> {
-        self.file.sync_data().map_err(|error| scratch_error("sync a file", &self.directory, error))
+        self.file.sync_data().map_err(|error| self.failed("sync a file", error))
     }
 
     /// Lets go of the content, memory and blocks.
     pub(crate) fn clear(&self) -> Result<(), LoadError> {
-        self.file.set_len(0).map_err(|error| scratch_error("empty a file", &self.directory, error))
+        self.set_length(0)
+    }
+
+    /// Cuts it, or lengthens it by zeros that take no blocks.
+    pub(crate) fn set_length(&self, length: u64) -> Result<(), LoadError> {
+        self.file.set_len(length).map_err(|error| self.failed("change a file's length", error))
     }
 
     /// Takes what is synced out of the page cache, so that the next reader goes to the device.
     pub(crate) fn forget(&self) -> Result<(), LoadError> {
-        forget(&self.file).map_err(|error| scratch_error("drop a file from the page cache", &self.directory, error))
+        forget(&self.file).map_err(|error| self.failed("drop a file from the page cache", error))
     }
 
     /// A path under which this process can open the file.

@@ -24,7 +24,8 @@ mod transfer;
 mod tree;
 mod wait;
 
-use btu_network::{Arrivals, Drawing};
+use btu_network::{Arrivals, Drawing, Flow, Sizes, StationId, Target};
+use btu_units::{Bytes, Span};
 use thiserror::Error;
 
 pub use answers::{
@@ -41,6 +42,13 @@ use transfer::Task;
 /// What closed forms expect of `drawing`.
 pub fn predict(drawing: &Drawing) -> Prediction {
     solve(drawing, None, None)
+}
+
+/// What closed forms expect of one flow of such frames with nobody else on the network.
+pub fn alone(drawing: &Drawing, from: StationId, to: StationId, frame: Bytes, arrivals: Arrivals) -> Prediction {
+    let (to, sizes, start) = (Target::Station(to), Sizes::Fixed(frame), Span::ZERO);
+    let flow = Flow { name: "alone".to_owned(), from: vec![from], to, sizes, arrivals, start, stop: None };
+    predict(&Drawing { traffic: vec![flow], ..drawing.clone() })
 }
 
 /// The same, and how long `transfer` takes.

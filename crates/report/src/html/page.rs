@@ -55,13 +55,21 @@ pub struct Section {
     pub note: String,
     /// In their order.
     pub blocks: Vec<Block>,
+    /// Whether only a file has room for it.
+    pub appendix: bool,
 }
 
 impl Section {
     /// A section; none where there is nothing to show.
     pub fn of(title: &str, note: &str, blocks: Vec<Block>) -> Option<Self> {
         let (title, note) = (title.to_owned(), note.to_owned());
-        (!blocks.is_empty()).then_some(Self { title, note, blocks })
+        (!blocks.is_empty()).then_some(Self { title, note, blocks, appendix: false })
+    }
+
+    /// The same for files only.
+    #[must_use]
+    pub fn into_appendix(self) -> Self {
+        Self { appendix: true, ..self }
     }
 }
 

@@ -60,7 +60,7 @@ fn key_figures(named: &[Named]) -> Section {
     for (name, verdict) in named {
         let latency = verdict.latency.as_ref().map(|latency| &latency.median_seconds);
         let maximum = verdict.maximum.as_ref().map(|peak| &peak.bits_per_second);
-        let fit = verdict.fit.as_ref();
+        let fit = verdict.fit.as_ref().filter(|fit| !fit.is_poor());
         let rate = fit.and_then(|fit| fit.rate_bits_per_second.as_ref());
         let half = fit.and_then(|fit| fit.knee.as_ref()).map(|knee| &knee.half_bytes);
         table.rows.push(vec![
@@ -73,8 +73,14 @@ fn key_figures(named: &[Named]) -> Section {
         ]);
     }
     let note = "Latency is one way, of messages up to 8 B. The fixed time t0 and the rate r are fitted to the larger half of the \
-                sizes, t(n) = t0 + n/r; at n-half = t0 r half the rate is reached. Intervals are at 95 %.";
-    Section { title: "Key figures".to_owned(), note: note.to_owned(), blocks: vec![Block::Table(table)] }
+                sizes, t(n) = t0 + n/r, and left out where a time is more than a tenth off; at n-half = t0 r half the rate is reached. \
+                Intervals are at 95 %.";
+    Section {
+        title: "Key figures".to_owned(),
+        note: note.to_owned(),
+        blocks: vec![Block::Table(table)],
+        appendix: false,
+    }
 }
 
 fn by_size(named: &[Named]) -> Option<Section> {

@@ -47,7 +47,8 @@ fn headline(verdict: &PipeVerdict) -> Vec<String> {
         let interval = ends(bits_per_second, rate_unit(bits_per_second.value));
         sheet.row(vec!["maximum".to_owned(), rate(bits_per_second.value), interval, format!("at {size}")]);
     }
-    if let Some(fit) = &verdict.fit {
+    // What does not fit is among the warnings.
+    if let Some(fit) = verdict.fit.as_ref().filter(|fit| !fit.is_poor()) {
         fit_rows(fit, &mut sheet);
     }
     let lines = sheet.lines();

@@ -50,6 +50,12 @@ fn command(plan: &Plan) -> String {
     if let Network::Machines(machines) = &plan.network {
         words.extend(hosts(machines));
     }
+    if !matches!(plan.network, Network::Machines(_)) {
+        let divided = plan.processors.as_ref().map_or_else(|| "shared".to_owned(), ToString::to_string);
+        words.push(format!("--processors {divided}"));
+        words.extend((!plan.kept_awake).then(|| "--idle-states".to_owned()));
+        words.extend(plan.congestion_control.as_ref().map(|name| format!("--congestion-control {name}")));
+    }
     words.extend(plan.volume.map(|volume| format!("--volume '{} B'", volume.count())));
     words.extend(plan.window.map(|window| format!("--window '{} B'", window.count())));
     let all: Vec<Component> = Component::RATED.into_iter().chain(Component::FURTHER).collect();
@@ -86,7 +92,7 @@ fn option(host: &Machine) -> Option<String> {
         Reached::Tls { address } | Reached::Pairing { address } => {
             Some(format!("--{station} {}", shell_word(&format!("{name}={address}@{measured}"))))
         }
-        Reached::Ssh { .. } => None,
+        Reached::Ssh { .. } | Reached::Here => None,
     }
 }
 
@@ -101,6 +107,7 @@ fn entry(host: &Machine) -> String {
     let way = match reached {
         Reached::Tls { address } | Reached::Pairing { address } => format!("control = \"{address}\""),
         Reached::Ssh { destination } => format!("ssh = \"{destination}\""),
+        Reached::Here => "# this machine itself".to_owned(),
     };
     format!("[hosts.{name}]\nrole = \"{station}\"\n{way}\nmeasured = \"{measured}\"")
 }
@@ -145,7 +152,7 @@ mod tests {
     fn machines(reached: [Reached; 3]) -> Network {
         let hosts = HostRole::ALL.into_iter().zip(["alpha", "beta", "gamma"]).zip(reached).zip(10..);
         let hosts = hosts.map(|(((station, name), reached), last)| Machine {
-            station,
+            station: station.into(),
             name: name.to_owned(),
             reached,
             measured: IpAddr::from([198, 51, 100, last]),

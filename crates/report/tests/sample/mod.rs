@@ -191,6 +191,7 @@ fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>
         reordered: 0,
         wrong: 0,
         buffer_drops: drops,
+        first: Span::ZERO,
         span: Span::from_milliseconds(100),
         farewell: true,
         progress: Vec::new(),

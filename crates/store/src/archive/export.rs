@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use btu_units::hexadecimal;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rusqlite::{Row, Transaction, TransactionBehavior};
@@ -158,13 +159,4 @@ pub fn fuzz_sealed(lines: &str, runs: usize) -> io::Result<Vec<u8>> {
         writer.text(format!("{line}\n").as_bytes())?;
     }
     writer.finish()
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

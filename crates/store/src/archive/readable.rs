@@ -1,5 +1,6 @@
 //! The runs of an archive that this program can read: their plans and cells are looked at before they are stored.
 
+use btu_suite::experiment::{self, AnyExperiment};
 use btu_suite::hint::{self, HintRecord, HintRun};
 use btu_suite::pipe::{self, Facts, PipePlan, Point, Purpose, SetPlan, SetPoint, facts};
 use btu_suite::plan::{self, Plan};
@@ -21,6 +22,8 @@ pub(super) enum Readable {
     Set(SetPlan),
     /// Steps of HINT and the messages beside them.
     Hint(Box<HintRun>),
+    /// Of a study of scripted cells, with its plan.
+    Experiment(&'static dyn AnyExperiment, String),
     /// Roll calls of hosts.
     Roll,
     /// Of a suite that this program does not know; they are stored as they are.
@@ -50,6 +53,7 @@ impl Readable {
             Self::Hint(run) => {
                 (run.version == HintRun::VERSION && is_ours(std::slice::from_ref(&run.pipe))).then(|| run.hash())
             }
+            Self::Experiment(study, plan) => study.hash(plan).map_err(|error| unreadable_plan(&error))?,
             Self::Roll | Self::Unknown => None,
         })
     }
@@ -61,7 +65,10 @@ impl Readable {
             hint::SUITE => Self::Hint(read_plan(plan)?),
             roll::SUITE => Self::Roll,
             _ if Purpose::of_suite(suite).is_some() => Self::Set(read_plan(plan)?),
-            _ => Self::Unknown,
+            _ => match experiment::named(suite) {
+                Some(study) => Self::Experiment(study, plan.to_owned()),
+                None => Self::Unknown,
+            },
         })
     }
 
@@ -80,6 +87,11 @@ impl Readable {
                 let plan = plan.series.get(series).ok_or("its cell belongs to none of the run's signatures")?;
                 agrees_with(&facts(plan, &point), line)
             }
+            Self::Experiment(study, plan) => {
+                let (block, position, facts) =
+                    study.facts(plan, line.record.get()).map_err(|error| unreadable_cell(&error))?;
+                (block, position) == (line.block, line.position) && agrees_with(&facts, line)
+            }
             Self::Hint(run) => agrees_with(&hint::facts(run, &read_cell::<HintRecord>(line)?), line),
         };
         if same { Ok(()) } else { Err("its cell and what is said of it differ".to_owned()) }
@@ -87,11 +99,19 @@ impl Readable {
 }
 
 fn read_plan<T: DeserializeOwned>(plan: &str) -> Result<T, String> {
-    serde_json::from_str(plan).map_err(|error| format!("its plan cannot be read ({error})"))
+    serde_json::from_str(plan).map_err(|error| unreadable_plan(&error))
 }
 
 fn read_cell<T: DeserializeOwned>(line: &CellLine) -> Result<T, String> {
-    serde_json::from_str(line.record.get()).map_err(|error| format!("its cell cannot be read ({error})"))
+    serde_json::from_str(line.record.get()).map_err(|error| unreadable_cell(&error))
+}
+
+fn unreadable_plan(error: &serde_json::Error) -> String {
+    format!("its plan cannot be read ({error})")
+}
+
+fn unreadable_cell(error: &serde_json::Error) -> String {
+    format!("its cell cannot be read ({error})")
 }
 
 fn agrees_with(facts: &Facts, line: &CellLine) -> bool {

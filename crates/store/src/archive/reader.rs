@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use btu_units::hexadecimal;
 use flate2::bufread::GzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::export::hexadecimal;
 use super::line::{Head, Line};
 use super::{ARCHIVE_VERSION, ArchiveError};
 use crate::plain::controls;

@@ -3,6 +3,7 @@
 //! Drawing only sets pixels. So the order of items, and whether one is drawn twice, cannot be seen in the picture: every
 //! protocol that delivers the same items leaves the same bits.
 
+use btu_units::hexadecimal;
 use sha2::{Digest, Sha256};
 
 use super::font;
@@ -44,7 +45,7 @@ impl Picture {
         digest.update(WIDTH.to_be_bytes());
         digest.update(HEIGHT.to_be_bytes());
         digest.update(&self.bits);
-        digest.finalize().iter().fold(String::new(), |text, octet| text + &format!("{octet:02x}"))
+        hexadecimal(&digest.finalize())
     }
 
     /// How many pixels are set.

@@ -1,6 +1,9 @@
 //! The study's pictures (its section 3.1.1).
 
 use std::f64::consts::TAU;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use super::inverter;
 use super::{Display, Item, Picture, Point, Request, Symbol};
@@ -15,7 +18,8 @@ const COLUMNS: i32 = 100;
 const ROWS: i32 = 50;
 
 /// A picture that is drawn in every configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Workload {
     /// The fully connected 36-agon: 630 vectors of 288,364 pixels' length.
     Vectors,
@@ -30,6 +34,16 @@ pub enum Workload {
 impl Workload {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Vectors, Self::Rectangles, Self::StructuredRectangles, Self::Text];
+
+    /// The name on command lines and in stored runs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vectors => "vectors",
+            Self::Rectangles => "rectangles",
+            Self::StructuredRectangles => "structured-rectangles",
+            Self::Text => "text",
+        }
+    }
 
     /// The items with the symbols they belong to, in the order in which they are sent: symbols before their calls.
     pub fn items(self) -> Vec<(Symbol, Item)> {
@@ -56,6 +70,12 @@ impl Workload {
             debug_assert_eq!(taken, Ok(()), "{self:?}");
         }
         display.picture().clone()
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

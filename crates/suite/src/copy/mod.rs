@@ -1,14 +1,31 @@
 //! Copying large files under contention (CITI report 89-4): the order of trials, what a copy's time consists of, and the
 //! background held at a level. Pure: no file, no socket, no clock.
 
+mod background;
+mod cell;
 mod chain;
+mod effects;
+mod file;
+mod nfs_writes;
 mod order;
+mod paper;
+mod plan;
 mod servo;
 mod storage;
 mod summary;
+mod verdict;
+mod warning;
 
+pub use background::{Background, BackgroundError, BackgroundUse, DATAGRAM};
+pub use cell::CopyCell;
 pub use chain::{Chain, Displacement, Link, wire_seconds};
+pub use effects::{CopyChain, Fit, StorageEffect};
+pub use file::{FileCopied, FileEnd, FilePlace, Marks, Program, ProgramError, Storage};
+pub use nfs_writes::NfsWrites;
 pub use order::{Plot, plots};
+pub use paper::PaperRow;
+pub use plan::CopyPlan;
 pub use servo::{Mode, READING_INTERVAL, Servo, State};
-pub use storage::{Storage, overlap};
+pub use storage::{TwoByTwo, overlap};
 pub use summary::{SCATTERED, Summary};
+pub use verdict::{CopyRow, CopyVerdict, Wire};

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// The four times in seconds: the bare connection and a program, in memory and on disk at both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Storage {
+pub struct TwoByTwo {
     /// The bare connection, memory to memory.
     pub bare_memory: f64,
     /// The bare connection, disk to disk.
@@ -18,7 +18,7 @@ pub struct Storage {
 /// An interaction further from 1 than this, in ln, says that stages overlap or get into each other's way.
 const SIGNIFICANT: f64 = 0.1;
 
-impl Storage {
+impl TwoByTwo {
     /// What disks cost without a program: a ratio.
     pub fn disk_effect(&self) -> f64 {
         self.bare_disk / self.bare_memory
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn effects_that_multiply_do_not_interact() {
-        let times = Storage { bare_memory: 10.0, bare_disk: 40.0, program_memory: 20.0, program_disk: 80.0 };
+        let times = TwoByTwo { bare_memory: 10.0, bare_disk: 40.0, program_memory: 20.0, program_disk: 80.0 };
         near(times.disk_effect(), 4.0);
         near(times.program_effect(), 2.0);
         near(times.interaction(), 1.0);
@@ -70,7 +70,7 @@ mod tests {
     /// Disk and program in turn, each waiting for the slower one: the product says 80 s, the pipeline takes 40.
     #[test]
     fn a_pipeline_shows_as_interaction() {
-        let times = Storage { bare_memory: 10.0, bare_disk: 40.0, program_memory: 20.0, program_disk: 40.0 };
+        let times = TwoByTwo { bare_memory: 10.0, bare_disk: 40.0, program_memory: 20.0, program_disk: 40.0 };
         near(times.interaction(), 0.5);
         assert!(times.stages_interact());
     }

@@ -94,6 +94,11 @@ fn laboratory(name: &str, settings: &[(&str, String)]) -> Result<Topology, ReadE
     Ok(Topology { drawing, roles: roles.collect() })
 }
 
+/// A network file as a plan holds it, with its settings. Traces that it names are the library's.
+pub(crate) fn read_stored(name: &str, text: &str) -> Result<Drawing, ReadError> {
+    settings_of(text).fold(Reader::new(name), |reader, (key, value)| reader.set(key, value)).read(text)
+}
+
 impl Network {
     /// What is raised for it; nothing on real hosts, and where a file has no station of such a name. Traces that a file names are
     /// the library's.
@@ -104,10 +109,7 @@ impl Network {
         match self {
             Self::Veth => laboratory("veth", &[]).map(Some),
             Self::Path(path) => path.topology().map(Some),
-            Self::Drawing(Drawn { name, text, stations }) => {
-                let reader = settings_of(text).fold(Reader::new(name), |reader, (key, value)| reader.set(key, value));
-                Ok(Topology::of(reader.read(text)?, stations))
-            }
+            Self::Drawing(Drawn { name, text, stations }) => Ok(Topology::of(read_stored(name, text)?, stations)),
             Self::Machines(_) => Ok(None),
         }
     }

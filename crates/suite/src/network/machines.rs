@@ -5,22 +5,22 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::HostRole;
+use super::HostName;
 use crate::border;
 
-/// Three real hosts, one for each station.
+/// Real hosts that take part in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machines {
-    /// In the order of [`HostRole::ALL`].
+    /// A rating has them in the order of its roles, a study in that of its stations.
     #[serde(deserialize_with = "border::once")]
     pub hosts: Vec<Machine>,
 }
 
-/// A real host in the role of a station.
+/// A real host that takes part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The role it plays.
-    pub station: HostRole,
+    /// What scripts and accounts call it: the role that it plays in a rating, its own name in a study.
+    pub station: HostName,
     /// What the user calls it.
     #[serde(deserialize_with = "border::host_name")]
     pub name: String,
@@ -52,12 +52,14 @@ pub enum Reached {
         #[serde(deserialize_with = "border::destination")]
         destination: String,
     },
+    /// As a child of the controller, on its own machine.
+    Here,
 }
 
 impl Machines {
-    /// The host that plays this role.
-    pub fn of(&self, station: HostRole) -> Option<&Machine> {
-        self.hosts.iter().find(|host| host.station == station)
+    /// The host that scripts call so.
+    pub fn of(&self, station: &HostName) -> Option<&Machine> {
+        self.hosts.iter().find(|host| host.station == *station)
     }
 }
 
@@ -72,7 +74,10 @@ impl fmt::Display for Machines {
 /// The host with both its addresses, as reports have it.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}, measured at {}, controlled by {}", self.station, self.name, self.measured, self.reached)
+        if self.station.as_str() != self.name {
+            write!(f, "{} is ", self.station)?;
+        }
+        write!(f, "{}, measured at {}, controlled by {}", self.name, self.measured, self.reached)
     }
 }
 
@@ -82,6 +87,7 @@ impl fmt::Display for Reached {
             Self::Tls { address } => write!(f, "TLS to {address}"),
             Self::Pairing { address } => write!(f, "TLS to {address} with a pairing code"),
             Self::Ssh { destination } => write!(f, "ssh to {destination}"),
+            Self::Here => f.write_str("this machine itself"),
         }
     }
 }
@@ -89,11 +95,11 @@ impl fmt::Display for Reached {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Network;
+    use crate::network::{HostRole, Network};
 
     fn machines() -> Machines {
-        let host = |station, name: &str, reached, last| Machine {
-            station,
+        let host = |station: HostRole, name: &str, reached, last| Machine {
+            station: station.into(),
             name: name.to_owned(),
             reached,
             measured: IpAddr::from([198, 51, 100, last]),
@@ -120,6 +126,13 @@ mod tests {
                 "passive is gamma, measured at 198.51.100.12, controlled by TLS to 192.0.2.12:7417 with a pairing code",
             ]
         );
+    }
+
+    #[test]
+    fn a_host_that_plays_no_role_is_told_by_its_name_alone() {
+        let mut beta = machines().hosts[1].clone();
+        beta.station = HostName::try_from("beta").unwrap();
+        assert_eq!(beta.to_string(), "beta, measured at 198.51.100.11, controlled by TLS to 192.0.2.11:7417");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::End;
+use crate::processors::ProcessorList;
 
 /// A processor for each end, by its machine's own number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,13 +47,15 @@ pub enum Pin {
     Apart,
     /// On these.
     On(Processors),
+    /// Nowhere: the scheduler puts them where it likes.
+    Free,
 }
 
 /// Why the ends cannot be held so.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PinError {
     /// Neither a word nor two numbers.
-    #[error("`{0}` is no way to hold two ends: give apart, together, or two processors such as 0,1")]
+    #[error("`{0}` is no way to hold two ends: give apart, together, free, or two processors such as 0,1")]
     Unknown(String),
     /// There is one processor only.
     #[error("`apart` needs two processors, and there is one: give together")]
@@ -68,11 +71,22 @@ pub enum PinError {
 }
 
 impl Pin {
-    /// The processors that are meant, where both ends may use those that are `allowed`.
+    /// The usual way where both ends may use these cores: apart, where one pair leaves a processor to the emulator, if there is
+    /// one.
+    pub fn usual(cores: &[ProcessorList], pairs: u32, is_emulated: bool) -> Self {
+        let threads: usize = cores.iter().map(|core| core.numbers().len()).sum();
+        if pairs == 1 && threads >= 2 + usize::from(is_emulated) { Self::Apart } else { Self::Free }
+    }
+
+    /// The processors that are meant, where both ends may use those of these cores: `apart` takes two cores where there are
+    /// two. Nothing where they are free.
     ///
     /// # Errors
     /// [`PinError`] when there are too few, or one that is named is none of them.
-    pub fn processors(self, allowed: &[u32]) -> Result<Processors, PinError> {
+    pub fn processors(self, cores: &[ProcessorList]) -> Result<Option<Processors>, PinError> {
+        let allowed: Vec<u32> = cores.iter().flat_map(|core| core.numbers().to_vec()).collect();
+        let firsts: Vec<u32> = cores.iter().filter_map(|core| core.numbers().first().copied()).collect();
+        let apart = if firsts.len() > 1 { &firsts } else { &allowed };
         let list = || allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let may = |processor: u32| {
             allowed
@@ -80,12 +94,13 @@ impl Pin {
                 .then_some(processor)
                 .ok_or_else(|| PinError::NotAllowed { processor, allowed: list() })
         };
-        match (self, allowed) {
-            (Self::On(Processors { near, far }), _) => Ok(Processors { near: may(near)?, far: may(far)? }),
-            (Self::Together, [one, ..]) => Ok(Processors { near: *one, far: *one }),
-            (Self::Apart, [near, far, ..]) => Ok(Processors { near: *near, far: *far }),
-            (Self::Together | Self::Apart, _) => Err(PinError::One),
-        }
+        Ok(Some(match (self, apart.as_slice()) {
+            (Self::Free, _) => return Ok(None),
+            (Self::On(Processors { near, far }), _) => Processors { near: may(near)?, far: may(far)? },
+            (Self::Together, [one, ..]) => Processors { near: *one, far: *one },
+            (Self::Apart, [near, far, ..]) => Processors { near: *near, far: *far },
+            (Self::Together | Self::Apart, _) => return Err(PinError::One),
+        }))
     }
 }
 
@@ -100,6 +115,7 @@ impl FromStr for Pin {
         match text {
             "together" => Ok(Self::Together),
             "apart" => Ok(Self::Apart),
+            "free" => Ok(Self::Free),
             _ => numbers().ok_or_else(|| PinError::Unknown(text.to_owned())),
         }
     }
@@ -109,21 +125,35 @@ impl FromStr for Pin {
 mod tests {
     use super::*;
 
-    fn pin(text: &str, allowed: &[u32]) -> Result<(u32, u32), PinError> {
-        let Processors { near, far } = text.parse::<Pin>()?.processors(allowed)?;
-        Ok((near, far))
+    fn cores(cores: &[&str]) -> Vec<ProcessorList> {
+        cores.iter().map(|core| core.parse().unwrap()).collect()
+    }
+
+    fn pin(text: &str, list: &[&str]) -> Result<Option<(u32, u32)>, PinError> {
+        Ok(text.parse::<Pin>()?.processors(&cores(list))?.map(|Processors { near, far }| (near, far)))
     }
 
     #[test]
     fn ends_are_held_on_processors_that_may_be_used() {
-        assert_eq!(pin("together", &[3, 5]), Ok((3, 3)));
-        assert_eq!(pin("apart", &[3, 5, 6]), Ok((3, 5)));
-        assert_eq!(pin("6,3", &[3, 5, 6]), Ok((6, 3)));
-        assert_eq!(pin("apart", &[3]), Err(PinError::One));
-        assert_eq!(pin("0,3", &[3, 5]), Err(PinError::NotAllowed { processor: 0, allowed: "3, 5".to_owned() }));
+        assert_eq!(pin("together", &["3", "5"]), Ok(Some((3, 3))));
+        assert_eq!(pin("apart", &["3", "5", "6"]), Ok(Some((3, 5))));
+        assert_eq!(pin("6,3", &["3", "5", "6"]), Ok(Some((6, 3))));
+        assert_eq!(pin("apart", &["3"]), Err(PinError::One));
+        assert_eq!(pin("free", &["3"]), Ok(None));
+        assert_eq!(pin("0,3", &["3", "5"]), Err(PinError::NotAllowed { processor: 0, allowed: "3, 5".to_owned() }));
         for text in ["", "0", "0,", "0,1,2", "-1,0", "Apart", "0;1"] {
-            assert_eq!(pin(text, &[0, 1]), Err(PinError::Unknown(text.to_owned())));
+            assert_eq!(pin(text, &["0", "1"]), Err(PinError::Unknown(text.to_owned())));
         }
+    }
+
+    #[test]
+    fn ends_apart_are_on_two_cores_where_there_are_two() {
+        assert_eq!(pin("apart", &["0-1", "2-3"]), Ok(Some((0, 2))));
+        assert_eq!(pin("apart", &["0,4"]), Ok(Some((0, 4))));
+        let usual = |list: &[&str], pairs, is_emulated| Pin::usual(&cores(list), pairs, is_emulated);
+        assert_eq!((usual(&["0", "1"], 1, false), usual(&["0-1"], 1, false)), (Pin::Apart, Pin::Apart));
+        assert_eq!((usual(&["0", "1"], 4, false), usual(&["0"], 1, false)), (Pin::Free, Pin::Free));
+        assert_eq!((usual(&["0", "1"], 1, true), usual(&["0", "1", "2"], 1, true)), (Pin::Free, Pin::Apart));
     }
 
     #[test]

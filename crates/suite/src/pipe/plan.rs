@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Kind, Pattern, Place, Processors, Sizes};
 use crate::cell::Load;
+use crate::congestion::CongestionControl;
 use crate::plan::name_of;
 
 /// Everything that decides a run.
@@ -35,6 +36,12 @@ pub struct PipePlan {
     /// Where the ends are held; absent where the scheduler puts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<Processors>,
+    /// Whether processors of this machine are kept from sleeping while the run lasts.
+    #[serde(rename = "processors_kept_awake", default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept_awake: bool,
+    /// What the TCP of a raised network's stations uses; the host's own choice when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<CongestionControl>,
 }
 
 /// How long and how often.
@@ -176,6 +183,8 @@ impl PipePlan {
             place,
             load: Load::Idle,
             processors: None,
+            kept_awake: false,
+            congestion_control: None,
         }
     }
 

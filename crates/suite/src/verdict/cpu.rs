@@ -69,15 +69,15 @@ fn test_network_workers(record: &CellRecord) -> impl Iterator<Item = &Report> {
 
 /// Shares of all processors' time: 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shares {
-    pub(super) busy: f64,
-    pub(super) softirq: f64,
-    pub(super) steal: f64,
+pub(crate) struct Shares {
+    pub(crate) busy: f64,
+    pub(crate) softirq: f64,
+    pub(crate) steal: f64,
 }
 
 impl Shares {
     /// Over all of `machines` together; `None` when no time was counted.
-    pub(super) fn of<'a>(machines: impl Iterator<Item = &'a MachineCpu>) -> Option<Self> {
+    pub(crate) fn of<'a>(machines: impl Iterator<Item = &'a MachineCpu>) -> Option<Self> {
         let sum = machines.fold(MachineCpu::default(), |sum, machine| add(&sum, machine));
         let busy = sum.user_ns + sum.system_ns + sum.irq_ns + sum.softirq_ns;
         let whole = (busy + sum.steal_ns + sum.idle_ns) as f64;

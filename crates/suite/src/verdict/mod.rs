@@ -44,8 +44,9 @@ pub use warning::{
 use crate::compare::Reading;
 use crate::record::CellRecord;
 use cells::Cells;
+pub(crate) use cpu::Shares;
 use goodputs::Goodputs;
-pub(crate) use warning::count;
+pub(crate) use warning::{MOST_LATENESS, MOST_STEAL, count};
 
 /// The level of every interval in a verdict.
 const LEVEL: Level = Level::P95;

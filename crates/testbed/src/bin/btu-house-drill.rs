@@ -69,6 +69,8 @@ fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
         since: String::new(),
         agents: (0..3).map(StationId).collect(),
         inputs: (1..3).map(StationId).collect(),
+        processors: Vec::new(),
+        congestion_control: None,
     };
     let house = Rising::begin(request)?.finish()?;
     println!("up {:?}", house.privilege());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use btu_network::{Contention, Drawing, Medium, StationId};
+use btu_suite::congestion::CongestionControl;
 use btu_units::Bytes;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,10 @@ pub(super) struct Design {
     pub(super) agents: Vec<StationId>,
     /// The stations to which incoming packets can be impaired.
     pub(super) inputs: Vec<StationId>,
+    /// The stations whose agents have processors of their own.
+    pub(super) processors: Vec<(StationId, Vec<u32>)>,
+    /// What the stations' TCP uses; the host's own choice when absent.
+    pub(super) congestion_control: Option<CongestionControl>,
 }
 
 impl Design {

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use btu_network::{Drawing, HostName, StationId};
+use btu_suite::congestion::CongestionControl;
 use serde::{Deserialize, Serialize};
 
 use super::design::{Design, check};
@@ -26,6 +27,10 @@ const RECORD: &str = "network.json";
 
 /// What the coordinator waits longer than process 1, so that the better error is the one told.
 const MORE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long the news of a process that ended may take, and how often it is looked for.
+const NEWS_DELAY: Duration = Duration::from_secs(2);
+const NEWS_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The network that is wanted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,6 +58,13 @@ pub struct NetworkRequest {
     /// The stations to which incoming packets can be delayed and dropped ([`crate::wire::WireClient::set`]).
     #[serde(default)]
     pub inputs: Vec<StationId>,
+    /// The stations whose agents, and what these start, are held on processors of their own. All other processes of the network
+    /// are held where the process is that asks for it.
+    #[serde(default)]
+    pub processors: Vec<(StationId, Vec<u32>)>,
+    /// The congestion control that its stations' TCP uses; the host's own choice when absent.
+    #[serde(default)]
+    pub congestion_control: Option<CongestionControl>,
 }
 
 /// A station with an agent.
@@ -157,6 +169,7 @@ pub struct Rising {
     runtime: RuntimeDirectory,
     request: NetworkRequest,
     patience: Duration,
+    has_wire: bool,
 }
 
 impl Rising {
@@ -169,12 +182,13 @@ impl Rising {
         request.drawing.traffic.clear();
         let runtime_directory = request.runtime_directory.clone();
         let runtime = RuntimeDirectory::claim(&runtime_directory)?;
-        let NetworkRequest { drawing, capture, agents, inputs, .. } = request.clone();
-        let design = Design { drawing, capture, agents, inputs };
+        let NetworkRequest { drawing, capture, agents, inputs, processors, congestion_control, .. } = request.clone();
+        let design = Design { drawing, capture, agents, inputs, processors, congestion_control };
         let patience = design.patience() + MORE_PATIENCE;
+        let has_wire = design.has_wire();
         let blueprint = Blueprint { design, runtime_directory, seed: request.seed };
         let keeper = Keeper::start(&request.executable, &Order::Raise(Box::new(blueprint)))?;
-        Ok(Self { keeper, runtime, request, patience })
+        Ok(Self { keeper, runtime, request, patience, has_wire })
     }
 
     /// What keeps it up, for a thread that must let it go at once.
@@ -194,7 +208,8 @@ impl Rising {
         listen(directory, self.keeper.lifeline().clone())?;
         Record::of(&self.request, privilege).write(directory)?;
         let stations = self.request.stations();
-        Ok(NetworkHouse { keeper: self.keeper, runtime: self.runtime, privilege, stations, fallen, watched })
+        let Self { keeper, runtime, has_wire, .. } = self;
+        Ok(NetworkHouse { keeper, runtime, privilege, stations, has_wire, fallen, watched })
     }
 }
 
@@ -206,6 +221,7 @@ pub struct NetworkHouse {
     runtime: RuntimeDirectory,
     privilege: Privilege,
     stations: Vec<StationPlace>,
+    has_wire: bool,
     fallen: Arc<OnceLock<HouseEvent>>,
     /// Hangs up when the last event has been looked at.
     watched: Receiver<()>,
@@ -227,9 +243,9 @@ impl NetworkHouse {
         &self.stations
     }
 
-    /// Where its wire listens, if it has one.
-    pub fn wire_socket(&self) -> PathBuf {
-        RuntimeDirectory::socket(self.directory(), "wire")
+    /// Where its wire listens; a bare network has none, unless the packets of a station can be impaired.
+    pub fn wire_socket(&self) -> Option<PathBuf> {
+        self.has_wire.then(|| RuntimeDirectory::socket(self.directory(), "wire"))
     }
 
     /// Its runtime directory.
@@ -247,6 +263,16 @@ impl NetworkHouse {
     /// The process whose end brought it down, if that is what happened.
     pub fn fallen(&self) -> Option<HouseEvent> {
         self.fallen.get().cloned()
+    }
+
+    /// The same of something that has failed just now: when that is because a process of the network ended, the news of it may
+    /// be a moment behind. It passes two processes, which wait for a processor on a busy machine.
+    pub fn fallen_soon(&self) -> Option<HouseEvent> {
+        let deadline = Instant::now() + NEWS_DELAY;
+        while self.fallen().is_none() && Instant::now() < deadline {
+            std::thread::sleep(NEWS_INTERVAL);
+        }
+        self.fallen()
     }
 
     /// Takes it down and waits until its processes are gone.

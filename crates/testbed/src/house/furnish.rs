@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_suite::congestion::CongestionControl;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
@@ -52,12 +53,19 @@ impl Rooms {
     }
 
     /// Puts in everything the layout draws, and waits until every cable has its carrier.
-    pub(super) fn furnish(&self, layout: &Layout) -> Result<(), TestbedError> {
+    pub(super) fn furnish(
+        &self,
+        layout: &Layout,
+        congestion_control: Option<&CongestionControl>,
+    ) -> Result<(), TestbedError> {
         let places: Vec<Named> = layout.places().map(|place| Named { place, name: layout.name(place) }).collect();
         let everywhere = |work: &(dyn Fn(&Named) -> Result<(), TestbedError> + Sync)| {
             places.iter().try_for_each(|place| self.inside(place, || work(place)))
         };
         everywhere(&settle)?;
+        if let Some(algorithm) = congestion_control {
+            everywhere(&|place| choose(algorithm, place))?;
+        }
         self.inside(&places[layout.stations.len()], || self.lay_cables(layout))?;
         everywhere(&|place| connect(layout, place))?;
         everywhere(&|place| await_carrier(layout, place))
@@ -102,6 +110,15 @@ fn begin_talk() -> Result<Netlink, TestbedError> {
 
 fn settle(place: &Named) -> Result<(), TestbedError> {
     sysctl::settle_namespace().map_err(|error| links(format!("set the kernel's settings of {}", place.name), &error))
+}
+
+fn choose(algorithm: &CongestionControl, place: &Named) -> Result<(), TestbedError> {
+    sysctl::choose_congestion_control(algorithm).map_err(|error| {
+        let operation = format!("let the TCP of {} use {algorithm}", place.name);
+        // ENOENT where there is none of that name, EPERM where only the host's superuser may use it.
+        let remedy = "choose one of `sysctl net.ipv4.tcp_allowed_congestion_control`, or have root add to those";
+        TestbedError::new(Cause::Links, operation, error, remedy)
+    })
 }
 
 /// Sets everything up inside `place`.

@@ -58,7 +58,7 @@ fn raise(blueprint: &Blueprint) -> Result<Residents, TestbedError> {
     let layout = Layout::of(&blueprint.design);
     prepare(blueprint, private)?;
     let rooms = Rooms::open(&layout)?;
-    rooms.furnish(&layout)?;
+    rooms.furnish(&layout, blueprint.design.congestion_control.as_ref())?;
     let residents = Residents::move_in(&rooms, blueprint)?;
     residents.await_listening(deadline)?;
     let calls = probe::Calls::of(&blueprint.design);

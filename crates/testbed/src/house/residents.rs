@@ -18,6 +18,7 @@ use super::process::own;
 use super::runtime::RuntimeDirectory;
 use super::wiring;
 use super::words::{Blueprint, Ending, HouseEvent, Resident};
+use crate::processors::Held;
 
 /// Time between two looks whether somebody listens.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -61,6 +62,11 @@ impl Residents {
             let socket = agent_socket(&blueprint.runtime_directory, &name);
             let mut agent = own(&["agent", "--station", &name]);
             agent.arg("--socket").arg(&socket).stdin(Stdio::null());
+            let own = blueprint.design.processors.iter().find(|(of, _)| *of == station);
+            let held = own.map(|(_, processors)| Held::on(processors)).transpose();
+            let _held = held.map_err(|error| {
+                TestbedError::process(format!("hold the agent on {name} on processors of its own"), &error)
+            })?;
             self.start(rooms, Place::Station(station.0 as usize), Resident::Agent(name), socket, agent)?;
         }
         Ok(())

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use btu_suite::congestion::CongestionControl;
+
 /// Settings of a new namespace; interfaces made later start with `default`.
 const NAMESPACE: [(&str, &str); 11] = [
     // Answers to a black box's second address leave by its first interface: that is no forgery.
@@ -31,6 +33,11 @@ const OPTIONAL: [&str; 2] = ["ipv6/", "bridge/"];
 /// Makes a new namespace quiet, and ready for a black box with two interfaces.
 pub(super) fn settle_namespace() -> io::Result<()> {
     NAMESPACE.iter().try_for_each(|(setting, value)| set(setting, value))
+}
+
+/// Lets TCP in the calling thread's namespace use this algorithm for connections that choose none.
+pub(super) fn choose_congestion_control(algorithm: &CongestionControl) -> io::Result<()> {
+    set("ipv4/tcp_congestion_control", algorithm.as_str())
 }
 
 fn set(setting: &str, value: &str) -> io::Result<()> {

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_redirection_looks_as_the_kernels_headers_say() {
-        let hex = super::super::testing::hex(redirection(2, 3).bytes());
+        let hex = btu_units::hexadecimal(redirection(2, 3).bytes());
         let expected = [
             // struct tcmsg: family, index, handle, parent ffff:, priority 1 and protocol ETH_P_ALL
             "0000000002000000000000000000ffff00030100",

@@ -18,8 +18,6 @@ mod qdisc;
 mod red;
 mod sizes;
 mod talk;
-#[cfg(test)]
-mod testing;
 mod tree;
 
 use std::io;

@@ -247,7 +247,7 @@ mod tests {
             octets_per_second: 12_500_000,
             ..Netem::idle(1000, 7)
         };
-        let hex = super::super::testing::hex(netem.options().bytes());
+        let hex = btu_units::hexadecimal(netem.options().bytes());
         let expected = [
             // latency, limit, loss, gap, duplicate, jitter
             "00000000e8030000ffffff7f000000000000000000000000",

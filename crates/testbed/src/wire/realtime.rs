@@ -56,7 +56,8 @@ fn ask_for_short_slices() {
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
-fn hold_latency() -> std::io::Result<File> {
+/// Asks that no processor sleeps deeper than it wakes up from at once, as long as the file is open.
+pub(crate) fn hold_latency() -> std::io::Result<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
     file.write_all(&0i32.to_ne_bytes())?;
     Ok(file)

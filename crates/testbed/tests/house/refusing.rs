@@ -89,7 +89,15 @@ fn a_directory_that_may_not_be_written_is_refused() {
 }
 
 fn raise(directory: PathBuf, executable: &str) -> TestbedError {
-    let request = NetworkRequest {
+    refused(request(directory, executable))
+}
+
+fn refused(request: NetworkRequest) -> TestbedError {
+    Rising::begin(request).and_then(Rising::finish).expect_err("it cannot stand")
+}
+
+fn request(directory: PathBuf, executable: &str) -> NetworkRequest {
+    NetworkRequest {
         name: "veth".to_owned(),
         drawing: Drawing::read(library_text("veth").unwrap(), "veth").unwrap(),
         runtime_directory: directory,
@@ -100,8 +108,18 @@ fn raise(directory: PathBuf, executable: &str) -> TestbedError {
         since: String::new(),
         agents: Vec::new(),
         inputs: Vec::new(),
-    };
-    Rising::begin(request).and_then(Rising::finish).expect_err("it cannot stand")
+        processors: Vec::new(),
+        congestion_control: None,
+    }
+}
+
+/// What is asked for reaches the kernel, which knows no such algorithm.
+#[test]
+fn a_congestion_control_that_the_kernel_lacks_is_named() {
+    let Some(lab) = Lab::open(User::Myself) else { return };
+    let asked = request(lab.directory("run"), env!("CARGO_BIN_EXE_btu-house-drill"));
+    let error = refused(NetworkRequest { congestion_control: "no-such".parse().ok(), ..asked });
+    assert!(error.to_string().contains("let the TCP of station test use no-such"), "{error}");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod certificate;
 mod check;
+mod draw;
 mod follow;
 mod frame;
 mod fuzz;

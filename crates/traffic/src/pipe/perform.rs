@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::{io, thread};
 
 use btu_suite::activity::{Activity, Order, Performance, PipeEnd, PipeMeeting, Tell, Word};
+use btu_suite::app::Drawing;
 use btu_suite::hint::HintPlan;
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, Engine, Kind, PipePlan};
@@ -15,6 +16,7 @@ use btu_units::Bytes;
 #[cfg(not(feature = "mpi"))]
 use super::check::{WITHOUT_MPI, refuse};
 use super::check::{check, largest};
+use super::draw::{draw, show};
 use super::follow::follow;
 use super::http2::Http2;
 use super::integrate::integrate;
@@ -71,8 +73,27 @@ struct Doing<S> {
     /// Of the first pair, ready before the start.
     messages: Messages,
     largest: Bytes,
-    /// What goes over the pipe instead of messages of the plan's sizes.
-    hint: Option<HintPlan>,
+    content: Content,
+}
+
+/// What goes over a pipe.
+enum Content {
+    /// Messages of the plan's sizes.
+    Sizes,
+    /// HINT's laps.
+    Hint(HintPlan),
+    /// Requests of an application that draws.
+    Drawing(Drawing),
+}
+
+impl Content {
+    fn of(activity: &Activity) -> Self {
+        match activity {
+            Activity::Hint(part) => Self::Hint(part.hint.clone()),
+            Activity::Draw(part) => Self::Drawing(part.drawing.clone()),
+            _ => Self::Sizes,
+        }
+    }
 }
 
 impl<S: Setup + 'static> Doing<S> {
@@ -80,40 +101,41 @@ impl<S: Setup + 'static> Doing<S> {
         let PipeEnd { end, meeting, token, plan, turns } = part.clone();
         let most = largest(plan.kind);
         let largest = plan.sizes.list().into_iter().filter(|size| *size <= most).max().unwrap_or(Bytes::new(1));
-        let hint = match &order.activity {
-            Activity::Hint(part) => Some(part.hint.clone()),
-            _ => None,
-        };
+        let content = Content::of(&order.activity);
         let terms = Terms {
             end,
             token,
             plan,
             turns,
-            works: hint.is_some(),
+            works: !matches!(content, Content::Sizes),
             deadline: order.deadline,
             callers: callers.clone(),
         };
         let setup = S::prepare(&meeting, &terms)?;
         let messages = messages(&terms, largest, order.seed);
-        Ok(Box::new(Self { setup, meeting, terms, seed: order.seed, messages, largest, hint }))
+        Ok(Box::new(Self { setup, meeting, terms, seed: order.seed, messages, largest, content }))
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         // Of all pairs' threads, and of those that transports have.
         let (started, before) = (now(), process_cpu());
-        let Self { setup, meeting, terms, seed, messages: own, largest, hint } = self;
+        let Self { setup, meeting, terms, seed, messages: own, largest, content } = self;
         let limit = Limit::new(started, terms.deadline, stop);
         let mut first = Talk { pipe: setup.meet(&limit)?, messages: own };
         let others = pairs::gather::<S>(&mut first, &meeting, &terms, &limit, || messages(&terms, largest, seed))?;
         let mut talks: Vec<_> = std::iter::once(first).chain(others).collect();
-        let left_out = match (terms.end, &hint) {
-            (end, Some(hint)) => {
-                integrate(&mut talks[0].pipe, end, hint, tell).map(|()| 0).inspect(|_| talks[0].pipe.close())
+        let done = match (terms.end, &content) {
+            (end, Content::Hint(hint)) => integrate(&mut talks[0].pipe, end, hint, tell)
+                .inspect(|()| talks[0].pipe.close())
+                .map(|()| piped(0, &talks)),
+            (End::Near, Content::Drawing(drawing)) => draw(&mut talks[0].pipe, drawing, &limit).map(Outcome::Drawn),
+            (End::Far, Content::Drawing(drawing)) => show(&mut talks[0].pipe, drawing).map(Outcome::Displayed),
+            (End::Near, Content::Sizes) => {
+                lead(&mut talks, &terms.plan, largest, tell).map(|left_out| piped(left_out, &talks))
             }
-            (End::Near, None) => lead(&mut talks, &terms.plan, largest, tell),
-            (End::Far, None) => follow_all(&mut talks, largest).map(|()| 0),
+            (End::Far, Content::Sizes) => follow_all(&mut talks, largest).map(|()| piped(0, &talks)),
         };
-        let left_out = left_out.map_err(|source| TrafficError::Pipe {
+        let outcome = done.map_err(|source| TrafficError::Pipe {
             operation: match terms.end {
                 End::Near => "measure",
                 End::Far => "answer",
@@ -121,10 +143,14 @@ impl<S: Setup + 'static> Doing<S> {
             object: terms.plan.kind.label().to_owned(),
             source,
         })?;
-        let notes = talks.first().map(|talk| talk.pipe.notes()).unwrap_or_default();
         let cpu = process_cpu_since(before);
-        Ok(Report { started, finished: now(), cpu, outcome: Outcome::Piped { left_out, notes } })
+        Ok(Report { started, finished: now(), cpu, outcome })
     }
+}
+
+fn piped<P: Pipe>(left_out: u64, talks: &[Talk<P>]) -> Outcome {
+    let notes = talks.first().map(|talk| talk.pipe.notes()).unwrap_or_default();
+    Outcome::Piped { left_out, notes }
 }
 
 fn messages(terms: &Terms, largest: Bytes, seed: u64) -> Messages {

@@ -11,7 +11,7 @@ use btu_units::{Span, Time};
 
 use super::line::{Line, Manner};
 use super::watch::watched;
-use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::size;
@@ -28,6 +28,7 @@ pub(crate) struct Requester {
     answer: Vec<u8>,
     round_trip: Histogram,
     duration: Span,
+    every: Option<Span>,
     deadline: Span,
 }
 
@@ -41,6 +42,7 @@ impl Requester {
             answer: vec![0; message],
             round_trip: Histogram::new(),
             duration: part.duration,
+            every: part.every,
             deadline: order.deadline,
         })
     }
@@ -49,8 +51,13 @@ impl Requester {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let end = started + self.duration;
-        let mut user =
-            User { line: &self.line, request: self.request, answer: self.answer, round_trip: self.round_trip };
+        let mut user = User {
+            line: &self.line,
+            request: self.request,
+            answer: self.answer,
+            round_trip: self.round_trip,
+            every: self.every,
+        };
         let (requests, wrong) = watched(&self.line, &limit, ASK, || user.ask_until(end, &limit))?;
         let answers = requests - wrong;
         let requested = Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip };
@@ -64,6 +71,7 @@ struct User<'a> {
     request: Vec<u8>,
     answer: Vec<u8>,
     round_trip: Histogram,
+    every: Option<Span>,
 }
 
 impl User<'_> {
@@ -78,6 +86,9 @@ impl User<'_> {
             let is_right = self.ask(requests, asked, limit)?;
             requests += 1;
             wrong += u64::from(!is_right);
+            if let Some(every) = self.every {
+                limit.sleep_until((asked + every).min(end));
+            }
         }
     }
 
@@ -91,7 +102,7 @@ impl User<'_> {
         let round_trip = now().since(asked);
         let is_right = self.answer == self.request;
         if is_right {
-            self.round_trip.record(round_trip.nanoseconds());
+            self.round_trip.record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
         }
         Ok(is_right)
     }

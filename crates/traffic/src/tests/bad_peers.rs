@@ -192,7 +192,7 @@ fn an_exchange_that_stalls_ends_at_its_deadline_on_both_sides() {
     let to_address = |meeting| match meeting {
         Meeting::Connect(to) => {
             let (message, duration) = (Bytes::new(100), Span::from_seconds(9));
-            Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration })
+            Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration, every: None })
         }
         Meeting::Listen(_) => panic!("requesters connect"),
     };
@@ -210,7 +210,7 @@ fn a_requester_counts_wrong_answers_and_names_who_hung_up() {
     let requests = |to| {
         let duration = Span::from_milliseconds(50);
         let message = Bytes::new(100);
-        Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration })
+        Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration, every: None })
     };
     let listener = TcpListener::bind((HERE, 0)).unwrap();
     let asking = prepare(&order(requests(listener.local_addr().unwrap())));
@@ -242,7 +242,7 @@ fn a_udp_requester_loses_late_and_wrong_answers_apart() {
     responder.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
     let to = responder.local_addr().unwrap();
     let (message, duration) = (Bytes::new(100), Span::from_milliseconds(250));
-    let part = Request { to, transport: Transport::Udp, token: TOKEN, message, duration };
+    let part = Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None };
     let asking = prepare(&order(Activity::Request(part)));
     let thread = thread::spawn(move || {
         let mut room = [0; 200];
@@ -283,7 +283,7 @@ fn datagram_ends_without_a_peer_give_up() {
     let (message, duration) = (Bytes::new(100), Span::from_milliseconds(100));
     let offered = BitRate::from_megabits_per_second(1);
     let silent = [
-        Activity::Request(Request { to, transport: Transport::Udp, token: TOKEN, message, duration }),
+        Activity::Request(Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None }),
         Activity::UdpSend(UdpSend { meeting: Meeting::Connect(to), token: TOKEN, message, offered, duration }),
         Activity::UdpSend(UdpSend { meeting: Meeting::Listen(HERE), token: TOKEN, message, offered, duration }),
         responds(Transport::Udp),

@@ -1,5 +1,8 @@
 //! Paced streams between our own two ends.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use btu_suite::activity::{Activity, Meeting, UdpReceive, UdpSend};
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, DatagramsSent};
@@ -46,6 +49,24 @@ fn a_stream_has_the_rate_that_was_asked_for() {
     let span = received.span.milliseconds();
     assert!((250.0..350.0).contains(&span), "{span} ms instead of 299");
     assert!(received.progress.len() > 100);
+}
+
+/// Background is offered for as long as something else takes: both ends are told to stop, and account for all there was.
+#[test]
+fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let listener = prepare(&order(receiver(Meeting::Listen(HERE), 1250, 10_000)));
+    let endpoint = listener.endpoint().expect("a listener tells where");
+    let caller = prepare(&order(sender(Meeting::Connect(endpoint), 1250, 10, 10_000)));
+    let [receiving, sending] = [listener, caller].map(|end| thread::spawn(move || end.perform(&STOP)));
+    thread::sleep(std::time::Duration::from_millis(200));
+    STOP.store(true, Ordering::Relaxed);
+    let sent = outcome!(sending.join().expect("no panic"), DatagramsSent);
+    let received = outcome!(receiving.join().expect("no panic"), DatagramsReceived);
+    assert_complete(&sent, &received, 1250);
+    assert!((50..2000).contains(&sent.datagrams), "{sent:?}");
+    let rate = sent.bits_per_second().expect("it says how long");
+    assert!((rate / 10e6 - 1.0).abs() < 0.05, "{rate} b/s of what was sent until then");
 }
 
 #[test]

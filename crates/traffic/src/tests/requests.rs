@@ -16,7 +16,7 @@ fn exchange(transport: Transport, message: u64) -> (u64, Requested) {
         |_| Activity::Respond(Respond { on: HERE, transport, token: TOKEN, message }),
         |to| {
             let duration = Span::from_milliseconds(100);
-            Activity::Request(Request { to, transport, token: TOKEN, message, duration })
+            Activity::Request(Request { to, transport, token: TOKEN, message, duration, every: None })
         },
     );
     let Outcome::Responded { answers } = responded.expect("performed").outcome else { panic!("not a responder") };
@@ -39,6 +39,23 @@ fn every_request_is_answered_once_on_both_transports() {
         assert_eq!((requested.wrong, requested.lost, requested.late), (0, 0, 0), "{transport:?} {message}");
         assert_eq!((answers, requested.round_trip.count()), (requested.requests, requested.answers));
         assert!(requested.round_trip.quantile(0.5).unwrap() > 1000);
+    }
+}
+
+/// One at a time, and no more than one in 20 ms.
+#[test]
+fn requests_keep_their_distance() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let message = Bytes::new(100);
+        let (_, requested) = perform(
+            |_| Activity::Respond(Respond { on: HERE, transport, token: TOKEN, message }),
+            |to| {
+                let (duration, every) = (Span::from_milliseconds(200), Some(Span::from_milliseconds(20)));
+                Activity::Request(Request { to, transport, token: TOKEN, message, duration, every })
+            },
+        );
+        let requested = outcome!(requested, Requested);
+        assert!((2..=10).contains(&requested.requests), "{transport:?}: {requested:?}");
     }
 }
 

@@ -78,9 +78,11 @@ impl Receiver {
             message: self.message,
             seen: self.seen,
             counts: Counts::default(),
+            started,
             first: None,
             last: now(),
             farewell: None,
+            told_to_stop: None,
             progress: self.progress,
         };
         let mut received = stream.run(&mut self.room, &limit)?;
@@ -127,10 +129,12 @@ struct Inflow<'a> {
     message: usize,
     seen: Seen,
     counts: Counts,
+    started: Time,
     first: Option<Time>,
     /// When the last datagram of the stream came, or, before the first, when the greeting was over.
     last: Time,
     farewell: Option<Farewell>,
+    told_to_stop: Option<Time>,
     progress: Progress,
 }
 
@@ -153,7 +157,7 @@ impl Inflow<'_> {
                 Err(error) => return Err(TrafficError::socket(DOING, self.exchange.peer())(error)),
             }
             let now = now();
-            if limit.stopped() || self.is_over(now) {
+            if self.is_over(now) || self.has_waited_enough(now, limit) {
                 break;
             }
             limit.check_time(now, DOING, self.exchange.peer())?;
@@ -208,6 +212,15 @@ impl Inflow<'_> {
             && self.payload.sample_is_right(number * body.len() as u64, body)
     }
 
+    /// Whether it was told to stop, and the sender, who is told so at about the same time, has had its time for a farewell.
+    fn has_waited_enough(&mut self, now: Time, limit: &Limit<'_>) -> bool {
+        if !limit.stopped() {
+            return false;
+        }
+        let told = *self.told_to_stop.get_or_insert(now);
+        self.farewell.is_none() && now.since(told) >= SILENCE
+    }
+
     /// Everything has come, or nothing has for a while.
     fn is_over(&self, now: Time) -> bool {
         let quiet = now.since(self.last);
@@ -231,6 +244,7 @@ impl Inflow<'_> {
             wrong: self.counts.wrong,
             buffer_drops: 0,
             span,
+            first: self.first.map(|first| first.since(self.started)).unwrap_or_default(),
             farewell: self.farewell.is_some(),
             progress: self.progress.finish(span, bytes),
         }

@@ -12,7 +12,7 @@ use btu_units::{Span, Time};
 
 use super::header::{HEADER, Header, Kind};
 use super::post::{Exchange, Post, is_pause};
-use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::size;
@@ -45,7 +45,7 @@ impl Requester {
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             room: vec![0; message + 1],
             duration: part.duration,
-            books: Books::new(),
+            books: Books::new(part.every),
             deadline: order.deadline,
         })
     }
@@ -65,6 +65,9 @@ impl Requester {
             }
             limit.check_time(asked, ASK, exchange.peer())?;
             user.ask(&mut self.books, asked)?;
+            if let Some(every) = self.books.every {
+                limit.sleep_until((asked + every).min(end));
+            }
         }
         exchange.part(self.books.account.requests)?;
         let outcome = Outcome::Requested(self.books.account);
@@ -176,17 +179,18 @@ fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8], number: u64) -> J
 struct Books {
     account: Requested,
     given_up: GivenUp,
+    every: Option<Span>,
 }
 
 impl Books {
-    fn new() -> Self {
+    fn new(every: Option<Span>) -> Self {
         let account = Requested { requests: 0, answers: 0, lost: 0, late: 0, wrong: 0, round_trip: Histogram::new() };
-        Self { account, given_up: GivenUp::default() }
+        Self { account, given_up: GivenUp::default(), every }
     }
 
     fn answered(&mut self, round_trip: Span) {
         self.account.answers += 1;
-        self.account.round_trip.record(round_trip.nanoseconds());
+        self.account.round_trip.record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
     }
 
     fn gave_up(&mut self, number: u64) {
@@ -230,7 +234,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_late_once_and_only_after_its_request_was_given_up() {
-        let mut books = Books::new();
+        let mut books = Books::new(None);
         books.gave_up(3);
         for number in [2, 3, 3] {
             books.came_late(number);

@@ -117,12 +117,15 @@ struct Outflow<'a> {
 }
 
 impl Outflow<'_> {
-    /// Sends everything; returns when the schedule, or the last datagram, was over.
+    /// Sends everything, or until it is told to stop; returns when the schedule, or the last datagram, was over.
     fn run(&mut self, mut schedule: Schedule, limit: &Limit<'_>) -> Result<Time, TrafficError> {
         let _timers = PreciseTimers::hold();
         while let Some(due) = schedule.next() {
             let now = wait_until(due);
-            limit.check(now, DOING, self.exchange.peer())?;
+            if limit.stopped() {
+                return Ok(now);
+            }
+            limit.check_time(now, DOING, self.exchange.peer())?;
             let count = self.gather(&mut schedule, now);
             self.send(count)?;
         }

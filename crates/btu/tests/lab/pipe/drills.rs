@@ -22,13 +22,13 @@ pub(crate) fn drill(
     word: &str,
 ) {
     let count = || laboratory.json(&["runs"]).as_array().map_or(0, Vec::len);
-    let (runs, deadline) = (count(), Instant::now() + Duration::from_secs(30));
+    let (runs, deadline) = (count(), Instant::now() + Duration::from_mins(1));
     let long = ["pipe", "--precision", "full", "--sizes", "1..64KiB", "--quiet", "--transport", transport];
     let place = if network == "local" { vec!["--local"] } else { vec!["--network", network] };
     let long = [&long[..], &place].concat();
     let child = laboratory.command(&long).spawn().expect("btu starts");
     while count() == runs || laboratory.stored_cells() < 2 {
-        assert!(Instant::now() < deadline, "no two sizes after 30 s");
+        assert!(Instant::now() < deadline, "no two sizes after 60 s");
         std::thread::sleep(Duration::from_millis(50));
     }
     let began = Instant::now();

@@ -103,7 +103,10 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
         (&["--transport", "http2", "--pattern", "streaming"], "HTTP/2 does not know any pattern but ping-pong"),
         (&["--transport", "pipe", "--nodelay", "off"], "pipe does not know Nagle's algorithm"),
         (&["--transport", "udp", "--sizes", "1MB"], "give smaller sizes"),
-        (&["--pin", "left,right"], "is no way to hold two ends: give apart, together, or two processors such as 0,1"),
+        (
+            &["--pin", "left,right"],
+            "is no way to hold two ends: give apart, together, free, or two processors such as 0,1",
+        ),
         (&["--layers", "--pin", "0,70000"], "--pin: processor 70000 is not among those that may be used"),
         (&["--network", "nowhere"], "there is no file and no library network `nowhere`"),
         (&["--network", "satellite", "--to", "moon"], "there is no station `moon`"),

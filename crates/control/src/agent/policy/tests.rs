@@ -1,7 +1,12 @@
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use btu_suite::activity::{Activity, Cpu, Disk, FtpRelay, Meeting, Order, Rounds, TcpReceive, TcpSend, UdpSend, Work};
+use btu_suite::activity::{
+    Activity, Cpu, Disk, FileSend, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Meeting, Order, Rounds,
+    TcpReceive, TcpSend, UdpSend, Work,
+};
+use btu_suite::copy::{FilePlace, Program, Storage};
+use btu_suite::lan::{StationProgram, Task};
 use btu_suite::network::Impairment;
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
@@ -233,6 +238,64 @@ fn the_files_of_others_are_put_where_the_policy_says() {
     let made = Some(Path::new("/proc/7/fd/5"));
     assert!(policy.admit(disk(1000, Some("/proc/7/fd/5")), &elsewhere(), made).is_ok());
     assert!(policy.admit(disk(1000, Some("/etc/shadow")), &elsewhere(), made).is_err());
+}
+
+/// Its volume and its file are held to the policy, in memory as on disk, its directory is the policy's, and so is whom it calls.
+#[test]
+fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
+    let send = |to: &str, size: u64, storage| {
+        let file = FilePlace { size: Bytes::new(size), storage, directory: "/etc".into() };
+        let (program, token, wait) = (Program::Bare, [0; 16], Span::ZERO);
+        order(Activity::FileSend(FileSend { program, to: to.parse().unwrap(), token, file, wait }))
+    };
+    let text = "activities = [\"file-send\"]\npeers = [\"192.0.2.0/24\"]\n[limits]\nbytes = \"4 MB\"\n\
+                [scratch]\ndirectory = \"/srv/btu\"\nbytes = \"2 MB\"\n";
+    let policy = read::parse("btu.toml", text).unwrap();
+    for storage in Storage::ALL {
+        let admitted = policy.admit(send("192.0.2.1:9", 1_000_000, storage), &elsewhere(), None).unwrap();
+        let Activity::FileSend(placed) = admitted.order.activity else { panic!("a file") };
+        assert_eq!(placed.file.directory, Path::new("/srv/btu"));
+        assert!(refusal(&policy, send("192.0.2.1:9", 3_000_000, storage)).contains("scratch.bytes"));
+        assert!(refusal(&policy, send("192.0.2.1:9", 5_000_000, storage)).contains("limits.bytes"));
+        assert!(refusal(&policy, send("203.0.113.7:9", 1000, storage)).contains("peers"));
+    }
+}
+
+/// A file server's files are held to the policy and put where it says, and so are those of a task on the host's own disk; tasks and
+/// stations call peers alone.
+#[test]
+fn a_file_server_is_bounded_and_its_clients_call_peers_alone() {
+    let text = "activities = [\"files-serve\", \"files-task\", \"files-station\"]\npeers = [\"192.0.2.0/24\"]\n\
+                [scratch]\ndirectory = \"/srv/btu\"\nbytes = \"2 MB\"\n";
+    let policy = read::parse("btu.toml", text).unwrap();
+    let (token, service, directory) = ([0; 16], Span::ZERO, PathBuf::from("/etc"));
+    let serve = |room| {
+        let (address, room, directory) = (HERE, Bytes::new(room), directory.clone());
+        order(Activity::FilesServe(FilesServe { address, token, directory, room, service }))
+    };
+    let task = |place| {
+        let (lead, target) = (Span::ZERO, Span::ZERO);
+        order(Activity::FilesTask(FilesTask { place, token, task: Task::FmSort, lead, target }))
+    };
+    let own = |room| FilesPlace::Own { directory: directory.clone(), room: Bytes::new(room), service };
+    let station = |server: &str| {
+        let (server, program, record) = (server.parse().unwrap(), StationProgram::Constant, Bytes::new(512));
+        order(Activity::FilesStation(FilesStation { server, token, number: 1, program, record }))
+    };
+    for admitted in [serve(1_000_000), task(own(1_000_000))] {
+        let mut placed = policy.admit(admitted, &elsewhere(), None).unwrap().order.activity;
+        assert_eq!(placed.scratch_directory().map(|path| path.clone()), Some(PathBuf::from("/srv/btu")));
+    }
+    for refused in [serve(3_000_000), task(own(3_000_000))] {
+        assert!(refusal(&policy, refused).contains("scratch.bytes"));
+    }
+    let server = |address: &str| FilesPlace::Server(address.parse().unwrap());
+    for admitted in [task(server("192.0.2.1:9")), station("192.0.2.1:9")] {
+        assert!(policy.admit(admitted, &elsewhere(), None).is_ok());
+    }
+    for refused in [task(server("203.0.113.7:9")), station("203.0.113.7:9")] {
+        assert!(refusal(&policy, refused).contains("peers"));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they were lost.
 //!
 //! ```text
-//! way      how an agent is reached: TLS, or the user's own OpenSSH (ssh), which copies a program there
+//! way      how an agent is reached: TLS; the user's own OpenSSH (ssh), which copies a program there; a child of this program (pipe)
 //! guest    one host: its agent, its reservation, its clock (clock), kept by a task of its own
 //! party    all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
 //! notes    a run on them: what they were like before and after
@@ -13,6 +13,7 @@ mod clock;
 mod guest;
 mod notes;
 mod party;
+mod pipe;
 mod program;
 mod roll;
 mod ssh;
@@ -58,6 +59,8 @@ pub struct Access {
     pub ssh_program: PathBuf,
     /// The program that is copied to hosts without an agent.
     pub binary: Program,
+    /// This program's own file, an agent of this machine.
+    pub executable: PathBuf,
     /// Who asks, for the messages that others get; over TLS the certificate's name counts instead.
     pub controller: String,
     /// For how long a host that was lost is called again.

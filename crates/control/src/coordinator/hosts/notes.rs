@@ -3,25 +3,23 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use btu_store::{Level, Moment, RunLock, Store};
+use btu_store::{Level, Moment};
 use btu_suite::network::HostName;
 use btu_suite::record::HostClock;
 use serde_json::{Value, json};
 
 use super::super::alarm::Alarm;
 use super::super::error::CoordinatorError;
+use super::super::session::{self, Journal};
 use super::super::stage::Stage;
-use super::super::{Observer, Phase, Settings, session};
+use super::super::study::Study;
+use super::super::{Observer, Phase};
 use super::guest::Return;
 use crate::environment::{Environment, differences};
 use crate::protocol::DescribeReply;
 
-/// Where a run's notes go.
-pub(in super::super) struct Notes<'a> {
-    pub(in super::super) store: &'a Store,
-    pub(in super::super) lock: &'a RunLock,
-    pub(in super::super) wall_clock: fn() -> String,
-}
+/// What a run notes of its hosts.
+pub(in super::super) struct Notes<'a>(pub(in super::super) Journal<'a>);
 
 /// What the hosts were like at one moment: the name of each, what it said, and the same as it is stored.
 type Looks = BTreeMap<HostName, (String, Environment, Value)>;
@@ -33,19 +31,20 @@ const TURNED_AWAY: &str = "turned_away";
 const MANY: u64 = 100;
 
 /// Measures a run on reserved hosts.
-pub(in super::super) async fn measured(
+pub(in super::super) async fn measured<S: Study>(
+    journal: Journal<'_>,
+    study: &mut S,
     stage: &mut Stage,
     alarm: &mut Alarm<'_>,
-    notes: &Notes<'_>,
-    settings: &Settings,
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
+    let notes = Notes(journal);
     observer.phase(Phase::Reserve);
-    alarm.guard(stage.reserve(&notes.lock.run().to_string())).await?;
+    alarm.guard(stage.reserve(&journal.lock.run().to_string())).await?;
     let before = alarm.guard(stage.describe(false)).await?;
     let before = notes.keep(stage, Moment::Before, before)?;
-    session::measure(notes.store, notes.lock, settings, stage, alarm, began, observer).await?;
+    session::measure(journal, study, stage, alarm, began, observer).await?;
     match alarm.guard(stage.describe(true)).await {
         Ok(after) => notes.compare(&before, &notes.keep(stage, Moment::After, after)?),
         // The result is there already.
@@ -83,7 +82,7 @@ impl Notes<'_> {
             if let Some(fields) = document.as_object_mut() {
                 fields.insert("station".to_owned(), json!(station));
             }
-            self.store.save_environment(self.lock, moment, &document)?;
+            self.0.store.save_environment(self.0.lock, moment, &document)?;
             looks.insert(station, (host, environment, document));
         }
         Ok(looks)
@@ -101,7 +100,7 @@ impl Notes<'_> {
     }
 
     fn warn(&self, text: &str) -> Result<(), CoordinatorError> {
-        Ok(self.store.save_event(self.lock, &(self.wall_clock)(), Level::Warning, text)?)
+        self.0.event(Level::Warning, text)
     }
 }
 

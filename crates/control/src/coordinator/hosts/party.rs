@@ -35,6 +35,14 @@ impl Party {
         Ok(Self { stage, runtime })
     }
 
+    /// Whether each caller reaches whom it will call, (caller, called), on the measured network.
+    ///
+    /// # Errors
+    /// The first pair that does not, both named.
+    pub fn reach(&mut self, calls: &[[HostName; 2]]) -> Result<(), CoordinatorError> {
+        self.runtime.block_on(survey::reach(&mut self.stage, calls))
+    }
+
     /// Whether the hosts reach each other on the measured network, and what of `plan` can be measured there.
     ///
     /// # Errors
@@ -63,7 +71,7 @@ async fn gather(machines: &Machines, access: &Access, run: &str) -> Result<Stage
         let mut guest = Guest::call(&call, access).await?;
         guest.reserve(&purpose).await?;
         guest.describe().await?;
-        Ok::<(HostName, Guest), CoordinatorError>((host.station.into(), guest))
+        Ok::<(HostName, Guest), CoordinatorError>((host.station.clone(), guest))
     });
     let guests = try_join_all(reached).await?;
     Ok(Stage::on_hosts(machines.clone(), guests, purpose, access.patience))

@@ -6,22 +6,17 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use btu_units::hexadecimal;
 use futures_util::FutureExt as _;
-use tokio::io::{
-    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf,
-};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::super::error::CoordinatorError;
+use super::pipe::AgentPipe;
 use super::program::Program;
-use crate::octets::hex;
 
 /// From the call to the agent's first word, the copying included.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -33,9 +28,6 @@ const FAILED: &str = "btu-agent-failed: ";
 /// Lines of greetings and the like that are skipped, and how long one may be.
 const MOST_LINES: usize = 1000;
 const LONGEST_LINE: u64 = 4096;
-
-/// How much of what ssh complains about is kept.
-const COMPLAINTS: usize = 4096;
 
 /// The program is sent in blocks of this, which `dd` takes exactly.
 const BLOCK: usize = 65536;
@@ -62,15 +54,15 @@ impl SshCall {
 }
 
 /// Starts an agent over there.
-pub(super) async fn start(call: &SshCall) -> Result<SshPipe, CoordinatorError> {
+pub(super) async fn start(call: &SshCall) -> Result<AgentPipe, CoordinatorError> {
     let copied = call.binary.read().map_err(|error| {
         call.refused(format!("reading the program that is to be copied, {}: {error}", call.binary.path().display()))
     })?;
-    let mut pipe = SshPipe::open(call, &copied.script)?;
-    match timeout(START_LIMIT, pipe.begin(&copied.octets)).await {
+    let mut pipe = open(call, &copied.script)?;
+    match timeout(START_LIMIT, begin(&mut pipe, &copied.octets)).await {
         Ok(Ok(())) => Ok(pipe),
         Ok(Err(Trouble::Said(message))) => Err(call.refused(message)),
-        Ok(Err(Trouble::Broken(error))) => Err(call.lost(pipe.last_words(&error).await)),
+        Ok(Err(Trouble::Broken(error))) => Err(call.lost(last_words(&mut pipe, &error).await)),
         Err(_) => Err(call.lost(format!("no agent after {} s", START_LIMIT.as_secs()))),
     }
 }
@@ -128,52 +120,33 @@ fn taking(octets: usize) -> String {
 }
 
 fn digest(binary: &[u8]) -> String {
-    hex(ring::digest::digest(&ring::digest::SHA256, binary).as_ref())
+    hexadecimal(ring::digest::digest(&ring::digest::SHA256, binary).as_ref())
 }
 
-/// An ssh connection with an agent at its end. Dropping it ends both.
-pub(super) struct SshPipe {
-    words: BufReader<ChildStdout>,
-    orders: ChildStdin,
-    complaints: Arc<Mutex<Vec<u8>>>,
-    child: Child,
+/// An ssh connection with an agent at its end, once [`begin`] is through.
+fn open(call: &SshCall, script: &str) -> Result<AgentPipe, CoordinatorError> {
+    AgentPipe::spawn(command(&call.program, &call.destination, script)).map_err(|error| {
+        let program = call.program.display();
+        call.refused(format!("starting {program}: {error}; is OpenSSH installed? See --ssh-program"))
+    })
 }
 
-impl SshPipe {
-    fn open(call: &SshCall, script: &str) -> Result<Self, CoordinatorError> {
-        let mut child = command(&call.program, &call.destination, script).spawn().map_err(|error| {
-            call.refused(format!(
-                "starting {}: {error}; is OpenSSH installed? See --ssh-program",
-                call.program.display()
-            ))
-        })?;
-        let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
-        let ((orders, words), complaints) = pipes.ok_or_else(|| call.refused("its pipes are missing"))?;
-        Ok(Self { words: BufReader::new(words), orders, complaints: listen(complaints), child })
-    }
+/// Sends the program and waits for the agent.
+async fn begin(pipe: &mut AgentPipe, binary: &[u8]) -> Result<(), Trouble> {
+    let AgentPipe { words, orders, .. } = pipe;
+    // A script that has failed does not read on: what it says counts, not that it hung up.
+    let send = async {
+        let sent = orders.write_all(binary).await;
+        sent.and(orders.flush().await)
+    };
+    let (_, heard) = tokio::join!(send, hear(words));
+    heard
+}
 
-    /// Sends the program and waits for the agent.
-    async fn begin(&mut self, binary: &[u8]) -> Result<(), Trouble> {
-        let Self { words, orders, .. } = self;
-        // A script that has failed does not read on: what it says counts, not that it hung up.
-        let send = async {
-            let sent = orders.write_all(binary).await;
-            sent.and(orders.flush().await)
-        };
-        let (_, heard) = tokio::join!(send, hear(words));
-        heard
-    }
-
-    async fn last_words(&mut self, error: &io::Error) -> String {
-        // What ssh says about it comes before its end.
-        timeout(Duration::from_secs(2), self.child.wait()).await.ok();
-        let said = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = String::from_utf8_lossy(&said);
-        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        match lines.last() {
-            Some(last) => format!("{}; does `ssh -o BatchMode=yes` work there without a question?", shown(last)),
-            None => error.to_string(),
-        }
+async fn last_words(pipe: &mut AgentPipe, error: &io::Error) -> String {
+    match pipe.last_words().await {
+        Some(last) => format!("{}; does `ssh -o BatchMode=yes` work there without a question?", shown(&last)),
+        None => error.to_string(),
     }
 }
 
@@ -183,9 +156,6 @@ fn command(program: &Path, destination: &str, script: &str) -> Command {
     command.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ClearAllForwardings=yes"]);
     command.args(["-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=4", "-o", "ForwardAgent=no", "--"]);
     command.arg(destination).arg(format!("exec sh -c '{script}'"));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Ctrl-C is for us: the host is given back in order.
-    command.process_group(0).kill_on_drop(true);
     command
 }
 
@@ -235,42 +205,6 @@ pub(crate) fn fuzz_words(octets: &[u8]) {
     }
 }
 
-/// Keeps the end of what ssh complains about.
-fn listen(mut complaints: ChildStderr) -> Arc<Mutex<Vec<u8>>> {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let to = Arc::clone(&kept);
-    tokio::spawn(async move {
-        let mut buffer = [0; 1024];
-        while let Ok(read @ 1..) = complaints.read(&mut buffer).await {
-            let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
-            to.extend_from_slice(&buffer[..read]);
-            let excess = to.len().saturating_sub(COMPLAINTS);
-            to.drain(..excess);
-        }
-    });
-    kept
-}
-
-impl AsyncRead for SshPipe {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.words).poll_read(context, into)
-    }
-}
-
-impl AsyncWrite for SshPipe {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.orders).poll_write(context, from)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.orders).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.orders).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,23 +250,21 @@ mod tests {
         };
         let there = cached();
         assert!(there.len() == 2 && !there.contains(&crashed), "{there:?}");
-        let SshPipe { orders, mut child, .. } = pipe;
+        let AgentPipe { orders, mut child, .. } = pipe;
         drop(orders);
         child.wait().await.unwrap();
         assert_eq!(cached(), [elsewhere], "nothing else stays");
     }
 
-    async fn start_with_home(call: &SshCall, home: &Path) -> SshPipe {
+    async fn start_with_home(call: &SshCall, home: &Path) -> AgentPipe {
         let copied = call.binary.read().unwrap();
         let mut command = command(&call.program, &call.destination, &copied.script);
-        let mut child = command.env("XDG_CACHE_HOME", home).spawn().unwrap();
-        let (orders, words) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let complaints = listen(child.stderr.take().unwrap());
-        let mut pipe = SshPipe { words: BufReader::new(words), orders, complaints, child };
-        match pipe.begin(&copied.octets).await {
+        command.env("XDG_CACHE_HOME", home);
+        let mut pipe = AgentPipe::spawn(command).unwrap();
+        match begin(&mut pipe, &copied.octets).await {
             Ok(()) => pipe,
             Err(Trouble::Said(said)) => panic!("{said}"),
-            Err(Trouble::Broken(error)) => panic!("{}", pipe.last_words(&error).await),
+            Err(Trouble::Broken(error)) => panic!("{}", last_words(&mut pipe, &error).await),
         }
     }
 }

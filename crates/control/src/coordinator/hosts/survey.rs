@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use btu_suite::activity::{Activity, Order, Request, Respond, Transport};
+use btu_suite::activity::{Activity, Order, Request, Respond, Token, Transport};
 use btu_suite::books;
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::network::{HostRole, Impairment, Impairments};
+use btu_suite::network::{HostName, HostRole, Impairment, Impairments};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan};
 use btu_suite::script::{Amount, FtpSource, Role, Script, Setting, Step, at_black_boxes, script};
 use btu_units::{BitRate, Bytes, Span};
@@ -51,9 +51,9 @@ pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, Coo
         disk_source: None,
         ftp: FtpSource::Embedded { password: secret::password()? },
     };
-    for role in HostRole::ALL.into_iter().filter(|role| role.is_black_box()) {
-        reach(stage, role, &setting).await?;
-    }
+    let black_boxes = HostRole::ALL.into_iter().filter(|role| role.is_black_box());
+    let calls: Vec<[HostName; 2]> = black_boxes.map(|role| [HostRole::Test, role].map(HostName::from)).collect();
+    reach(stage, &calls).await?;
     let udp_offered = offered(stage, plan, &setting).await?;
     let wanted = plan.components.iter().any(|component| !component.impairment().is_none());
     let unimpaired =
@@ -61,9 +61,16 @@ pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, Coo
     Ok(Survey { unimpaired, udp_offered })
 }
 
-/// Has the test host talk to a black box over the measured network.
-async fn reach(stage: &mut Stage, role: HostRole, setting: &Setting) -> Result<(), CoordinatorError> {
-    let script = asking(role, setting);
+/// Has each caller talk to whom it calls over the measured network.
+pub(super) async fn reach(stage: &mut Stage, calls: &[[HostName; 2]]) -> Result<(), CoordinatorError> {
+    for call in calls {
+        reach_one(stage, call.each_ref(), secret::token()?).await?;
+    }
+    Ok(())
+}
+
+async fn reach_one(stage: &mut Stage, call: [&HostName; 2], token: Token) -> Result<(), CoordinatorError> {
+    let script = asking(call, token);
     let played = timeout(REACH_LIMIT, stage.play(&script)).await;
     let message = match played {
         Ok(Ok(scene)) => match books::balance(None, &script, &scene.reports, &scene.wire).faults.into_iter().next() {
@@ -77,19 +84,27 @@ async fn reach(stage: &mut Stage, role: HostRole, setting: &Setting) -> Result<(
             format!("nothing came through within {} s", REACH_LIMIT.as_secs())
         }
     };
-    Err(stage.unreachable([HostRole::Test, role], message))
+    Err(stage.unreachable(call, message))
 }
 
-fn asking(role: HostRole, setting: &Setting) -> Script {
-    let (token, message) = (setting.token, INTERACTIVE_MESSAGE);
+fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
+    let message = INTERACTIVE_MESSAGE;
     let unset = std::net::Ipv4Addr::UNSPECIFIED.into();
     let respond = Activity::Respond(Respond { on: unset, transport: Transport::Tcp, token, message });
     let to = std::net::SocketAddr::new(unset, 0);
-    let request = Activity::Request(Request { to, transport: Transport::Tcp, token, message, duration: REACH_PROBE });
-    let order = |activity| Order { seed: setting.seed, deadline: setting.deadline, activity };
+    let request = Activity::Request(Request {
+        to,
+        transport: Transport::Tcp,
+        token,
+        message,
+        duration: REACH_PROBE,
+        every: None,
+    });
+    // What is asked does not matter.
+    let order = |activity| Order { seed: 0, deadline: DEADLINE, activity };
     let steps = vec![
-        Step { host: role.into(), role: Role::Network, peer: None, order: order(respond) },
-        Step { host: HostRole::Test.into(), role: Role::Network, peer: Some(0), order: order(request) },
+        Step { host: called.clone(), role: Role::Network, peer: None, order: order(respond) },
+        Step { host: asker.clone(), role: Role::Network, peer: Some(0), order: order(request) },
     ];
     Script { impairments: Impairments::new(), steps }
 }
@@ -102,7 +117,7 @@ async fn offered(stage: &mut Stage, plan: &Plan, setting: &Setting) -> Result<Bi
     let balance = balance(&row, &script, &scene);
     let network = balance.network.ok_or_else(|| {
         let why = balance.faults.first().cloned().unwrap_or_else(|| "nothing came through".to_owned());
-        stage.unreachable([HostRole::Test, HostRole::Active], why)
+        stage.unreachable([HostRole::Test, HostRole::Active].map(HostName::from).each_ref(), why)
     })?;
     let offered = (network.goodput_bits_per_second * 0.9).min(MOST_OFFERED_BITS_PER_SECOND);
     Ok(BitRate::from_bits_per_second((offered as u64).max(1)))

@@ -42,6 +42,7 @@ impl House {
             keys: Keys { identity, ..Keys::default() },
             ssh_program: "ssh".into(),
             binary: Program::at("/nowhere".into()),
+            executable: "/nowhere".into(),
             controller: "a test".to_owned(),
             patience: Duration::from_secs(1),
         }

@@ -1,7 +1,8 @@
-//! The ways to an agent on another machine.
+//! The ways to an agent, on another machine or on this one.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use tonic::transport::{Channel, Endpoint, Uri};
 
 use super::super::client::AgentLink;
 use super::super::error::{CoordinatorError, with_reasons};
+use super::pipe::AgentPipe;
 use super::ssh::{self, SshCall};
 use super::{Access, HostCall};
 use crate::protocol::HelloReply;
@@ -74,6 +76,7 @@ fn no_identity(call: &HostCall) -> CoordinatorError {
 pub(super) enum Way {
     Tls { address: String, config: Arc<ClientConfig>, agent: String },
     Ssh(SshCall),
+    Here(PathBuf),
 }
 
 impl Way {
@@ -91,6 +94,7 @@ impl Way {
                 program: access.ssh_program.clone(),
                 binary: access.binary.clone(),
             })),
+            Reached::Here => Ok(Self::Here(access.executable.clone())),
         }
     }
 
@@ -103,6 +107,13 @@ impl Way {
             }
             Self::Ssh(call) => {
                 let pipe = ssh::start(call).await?;
+                over(pipe).await.map_err(|error| self.unanswered(host, &error))?
+            }
+            Self::Here(program) => {
+                let pipe = AgentPipe::here(program).map_err(|error| CoordinatorError::Host {
+                    host: host.to_owned(),
+                    message: format!("starting an agent of this machine, {}: {error}", program.display()),
+                })?;
                 over(pipe).await.map_err(|error| self.unanswered(host, &error))?
             }
         };
@@ -120,7 +131,7 @@ impl Way {
                 Some(message) => CoordinatorError::NotTrusted { message },
                 None => error,
             },
-            Self::Ssh(_) => error,
+            Self::Ssh(_) | Self::Here(_) => error,
         }
     }
 

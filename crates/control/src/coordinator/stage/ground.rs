@@ -21,7 +21,8 @@ pub(super) struct House {
     pub(super) agents: Vec<(HostName, AgentLink)>,
     /// By the names that scripts know them by.
     places: BTreeMap<HostName, StationPlace>,
-    pub(super) wire: WireClient,
+    /// Nothing where the network is bare.
+    pub(super) wire: Option<WireClient>,
     impairments: Option<Impairments>,
 }
 
@@ -40,7 +41,7 @@ impl House {
     pub(super) fn new(
         agents: Vec<(HostName, AgentLink)>,
         places: BTreeMap<HostName, StationPlace>,
-        wire: WireClient,
+        wire: Option<WireClient>,
     ) -> Self {
         Self { agents, places, wire, impairments: None }
     }
@@ -53,9 +54,16 @@ impl House {
         // A host that is not named is left alone from now on.
         let able = self.places.iter().filter(|(_, place)| place.impaired.is_some());
         let setting = |host| wanted.get(host).copied().unwrap_or(Impairment::NONE);
-        self.wire.set(&able.map(|(host, place)| (place.station.clone(), setting(host))).collect())?;
+        if let Some(wire) = &mut self.wire {
+            wire.set(&able.map(|(host, place)| (place.station.clone(), setting(host))).collect())?;
+        }
         self.impairments = Some(wanted.clone());
         Ok(())
+    }
+
+    /// The emulator's account since it was reset; empty where there is none.
+    pub(super) fn account(&mut self) -> Result<WireAccount, CoordinatorError> {
+        Ok(self.wire.as_mut().map(WireClient::account).transpose()?.unwrap_or_default())
     }
 
     /// Packets to a host's impaired address meet its delay and loss.
@@ -81,7 +89,7 @@ impl Hosts {
     }
 
     fn machine(&self, host: &HostName) -> Option<&Machine> {
-        self.machines.hosts.iter().find(|machine| *host == machine.station)
+        self.machines.of(host)
     }
 
     fn guest(&mut self, host: &HostName) -> Result<&mut Guest, CoordinatorError> {
@@ -100,10 +108,10 @@ impl Hosts {
         }
         // If it fails halfway, nobody knows.
         self.impairments = None;
-        let black_boxes = self.machines.hosts.iter().filter(|machine| machine.station.is_black_box());
-        let black_boxes: Vec<(HostRole, IpAddr)> = black_boxes.map(|box_| (box_.station, box_.measured)).collect();
-        for (role, address) in black_boxes {
+        for role in HostRole::ALL.into_iter().filter(|role| role.is_black_box()) {
             let host = HostName::from(role);
+            // A study has hosts of other names, and impairs nothing.
+            let Some(address) = self.address(&host) else { continue };
             let impairment = wanted.get(&host).copied().unwrap_or(Impairment::NONE);
             self.guest(&host)?.link.impair(address, impairment, seed.wrapping_add(role as u64)).await?;
         }
@@ -191,20 +199,21 @@ impl Hosts {
         }
     }
 
-    /// The processors of the host under test over a cell, and no wire.
+    /// The processors over a cell, of the host under test where there is one, else of all hosts together; and no wire.
     pub(super) fn surroundings(
         &self,
         accounts: &[StationAccount],
     ) -> Result<(MachineCpu, WireAccount), CoordinatorError> {
-        let Some(test) = accounts.iter().find(|account| account.cpu.station == HostRole::Test) else {
-            return Ok((MachineCpu::default(), WireAccount::default()));
-        };
-        let machine = test.machine.ok_or_else(|| CoordinatorError::Agent {
-            who: format!("host {}", self.name(&test.cpu.station)),
-            operation: "accounting for its processors",
-            message: "its agent could not read /proc/stat; its log says why".to_owned(),
-        })?;
-        Ok((machine, WireAccount::default()))
+        let rated = self.machines.of(&HostRole::Test.into()).is_some();
+        let mut machines = MachineCpu::default();
+        for account in accounts.iter().filter(|account| !rated || account.cpu.station == HostRole::Test) {
+            machines += account.machine.ok_or_else(|| CoordinatorError::Agent {
+                who: format!("host {}", self.name(&account.cpu.station)),
+                operation: "accounting for its processors",
+                message: "its agent could not read /proc/stat; its log says why".to_owned(),
+            })?;
+        }
+        Ok((machines, WireAccount::default()))
     }
 
     pub(super) async fn release(&mut self) {

@@ -1,10 +1,9 @@
 //! The session with the server, and the files that come out of it.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use btu_suite::activity::FtpFetch;
 use btu_units::Bytes;
 use suppaftp::types::{FileType, Mode};
 use suppaftp::{FtpError, FtpStream, ImplFtpStream, Status, TlsStream, TransferStream};
@@ -36,7 +35,7 @@ impl<T: TlsStream> Parameter for ImplFtpStream<T> {
 type DataConnection = TransferStream<<FtpStream as Parameter>::Tls>;
 
 /// A control connection, logged in.
-pub(super) struct Session {
+pub(in super::super) struct Session {
     ftp: Option<FtpStream>,
     server: SocketAddr,
     file: String,
@@ -44,8 +43,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects, logs in, and asks for binary transfers over passive data connections.
-    pub(super) fn log_in(order: &FtpFetch) -> Result<Self, LoadError> {
-        let server = order.server;
+    pub(in super::super) fn log_in(server: SocketAddr, user: &str, password: &str) -> Result<Self, LoadError> {
         let failed = |operation: &'static str| move |source| ftp_error(server, operation, source);
         let mut ftp = FtpStream::connect_timeout(server, CONNECT).map_err(failed("connect"))?;
         set_timeout(&ftp, SILENCE).map_err(failed("set a time-out"))?;
@@ -54,7 +52,7 @@ impl Session {
         // is not taken: behind a relay or a translator it is not reachable, and it could be anybody's.
         ftp.set_mode(if server.is_ipv4() { Mode::Passive } else { Mode::ExtendedPassive });
         ftp.set_passive_nat_workaround(true);
-        ftp.login(order.user.as_str(), order.password.as_str()).map_err(failed("log in"))?;
+        ftp.login(user, password).map_err(failed("log in"))?;
         ftp.transfer_type(FileType::Binary).map_err(failed("ask for binary transfers"))?;
         Ok(Self { ftp: Some(ftp), server, file: String::new() })
     }
@@ -81,8 +79,27 @@ impl Session {
         Ok(Transfer { data, server, file: file.to_owned(), expected, received: 0, ended: false, silent_since: None })
     }
 
+    /// Begins to store a file.
+    pub(in super::super) fn store(&mut self, file: &str) -> Result<Transfer, LoadError> {
+        let server = self.server;
+        file.clone_into(&mut self.file);
+        let data = self
+            .ftp()?
+            .put_with_stream(file)
+            .map_err(|source| ftp_error(server, &format!("store `{file}`"), source))?;
+        Ok(Transfer {
+            data,
+            server,
+            file: file.to_owned(),
+            expected: None,
+            received: 0,
+            ended: false,
+            silent_since: None,
+        })
+    }
+
     /// After a failure: do not wait long for the server's last words.
-    pub(super) fn hurry(&mut self) {
+    pub(in super::super) fn hurry(&mut self) {
         if let Some(ftp) = &self.ftp
             && set_timeout(ftp, GOODBYE).is_err()
         {
@@ -102,7 +119,7 @@ impl Session {
 
     /// Breaks off what is `unfinished` and says goodbye. What fails now fails after everything that counts, and the
     /// server sees the connections close in any case.
-    pub(super) fn log_out(mut self, unfinished: Option<Transfer>) {
+    pub(in super::super) fn log_out(mut self, unfinished: Option<Transfer>) {
         let Some(mut ftp) = self.ftp.take() else { return };
         if set_timeout(&ftp, GOODBYE).is_err() {
             return;
@@ -121,7 +138,7 @@ impl Session {
 
 /// A file on its way.
 #[derive(Debug)]
-pub(super) struct Transfer {
+pub(in super::super) struct Transfer {
     data: DataConnection,
     server: SocketAddr,
     file: String,
@@ -161,6 +178,19 @@ impl Transfer {
         }
     }
 
+    /// Sends all of `bytes`; silence of the network is borne for a while.
+    pub(in super::super) fn write(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
+        let failed =
+            |source| ftp_error(self.server, &format!("send `{}`", self.file), FtpError::ConnectionError(source));
+        self.data.write_all(bytes).map_err(failed)
+    }
+
+    /// Ends the data connection and waits for the server's word that it has the file.
+    pub(in super::super) fn complete_store(self) -> Result<(), LoadError> {
+        let Self { data, server, file, .. } = self;
+        data.finish().map_err(|source| ftp_error(server, &format!("have `{file}` stored"), source))
+    }
+
     /// Whether the server has sent all it will.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
@@ -183,6 +213,7 @@ fn open_data(address: SocketAddr) -> Result<TcpStream, FtpError> {
     let open = || {
         let stream = TcpStream::connect_timeout(&address, CONNECT)?;
         stream.set_read_timeout(Some(TICK))?;
+        stream.set_write_timeout(Some(SILENCE))?;
         Ok(stream)
     };
     open().map_err(FtpError::ConnectionError)

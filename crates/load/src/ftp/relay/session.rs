@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::Shared;
 use crate::ftp::doorway::go_out;
 use crate::ftp::gate::{self, Listener, Slot};
-use crate::ftp::pump::{self, IDLE, Patience, Socket, TICK};
 use crate::ftp::reply::{self, Lines, Offer};
+use crate::pump::{self, IDLE, Patience, Socket, TICK};
 
 /// The longest line of commands and replies; RFC 959 sets no limit, paths have 4096 bytes at most.
 const LONGEST_LINE: usize = 8192;

@@ -13,9 +13,6 @@ use crate::verdict::count;
 /// A median whose interval's half width is a larger share of it than this is widely spread.
 const WIDE: f64 = 0.05;
 
-/// Median times further from t0 + n/r than this are not explained by it.
-const POOR_FIT: f64 = 0.10;
-
 /// A trial should last so long that a clock's reading and a timer's interrupt are small beside it.
 const SHORT: Span = Span::from_milliseconds(1);
 
@@ -143,7 +140,7 @@ pub(super) fn all(
         dips.iter()
             .min_by(|a, b| a.share.total_cmp(&b.share))
             .map(|&deepest| PipeCause::Dips { deepest, count: dips.len() }),
-        fit.filter(|fit| fit.worst_share > POOR_FIT).map(|fit| PipeCause::PoorFit { worst_share: fit.worst_share }),
+        fit.filter(|fit| fit.is_poor()).map(|fit| PipeCause::PoorFit { worst_share: fit.worst_share }),
         (left_out > 0).then_some(PipeCause::LeftOut { sizes: left_out }),
     ];
     let words = |cause: PipeCause| PipeWarning { seen: cause.seen(), advice: cause.advice().to_owned(), cause };

@@ -1,23 +1,18 @@
 //! Whether the emulator and the machine let the sizes be measured as the network would have them.
 
 use btu_stats::median;
-use btu_units::{Bytes, Span};
+use btu_units::Bytes;
 
 use super::doubt::PipeCause;
 use crate::pipe::Point;
-use crate::record::{MachineCpu, WireAccount};
-
-/// One frame in a hundred later than this, and an added delay of 1 ms is off by more than a tenth.
-const LATE_P99: Span = Span::from_microseconds(100);
+use crate::record::WireAccount;
+use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
 
 /// Of fewer frames, the latest of a hundred is one frame, and no rule.
 const FRAMES_FOR_P99: u64 = 1000;
 
 /// A frame that leaves the emulator later than this share of a trial makes the trial longer by as much.
 const LATE_SHARE: f64 = 0.10;
-
-/// One part in a hundred of the machine is about as much as the differences that matter.
-const MOST_STEAL: f64 = 0.01;
 
 /// The emulator lost frames on its own account.
 pub(super) fn lost(points: &[Point]) -> Option<PipeCause> {
@@ -40,21 +35,15 @@ fn lateness(point: &Point) -> Option<(f64, Bytes, u64)> {
     let trial = median(&trials).filter(|seconds| *seconds > 0.0)?;
     let (p99_ns, max_ns) = (network.lateness.quantile(0.99)?, network.lateness.max()?);
     let share = max_ns as f64 * 1e-9 / trial;
-    let is_always_late = network.lateness.count() >= FRAMES_FOR_P99 && p99_ns > LATE_P99.nanoseconds();
+    let is_always_late = network.lateness.count() >= FRAMES_FOR_P99 && p99_ns > MOST_LATENESS.nanoseconds();
     (is_always_late || share > LATE_SHARE).then_some((share, point.size, max_ns))
 }
 
 /// The hypervisor took processor time for others.
 pub(super) fn steal(points: &[Point]) -> Option<PipeCause> {
     let machines = points.iter().filter_map(|point| Some(&point.conditions.as_ref()?.machine));
-    let (steal, all) = machines.fold((0, 0), |(steal, all), machine| (steal + machine.steal_ns, all + whole(machine)));
-    let share = if all == 0 { 0.0 } else { steal as f64 / all as f64 };
+    let share = Shares::of(machines)?.steal;
     (share > MOST_STEAL).then_some(PipeCause::Steal { share })
-}
-
-fn whole(machine: &MachineCpu) -> u64 {
-    let MachineCpu { user_ns, system_ns, irq_ns, softirq_ns, steal_ns, idle_ns } = machine;
-    user_ns + system_ns + irq_ns + softirq_ns + steal_ns + idle_ns
 }
 
 #[cfg(test)]
@@ -63,6 +52,7 @@ mod tests {
     use super::super::{PipePlan, judge};
     use super::*;
     use crate::pipe::{Conditions, Pattern};
+    use crate::record::MachineCpu;
 
     fn measured(change: impl Fn(usize, &mut Conditions)) -> (PipePlan, Vec<Point>) {
         let plan = plan("1,1024,65536", Pattern::PingPong);

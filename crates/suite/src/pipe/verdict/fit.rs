@@ -27,6 +27,16 @@ pub struct Fit {
     pub knee: Option<Knee>,
 }
 
+/// Median times further from t0 + n/r than this are not explained by it.
+const POOR_FIT: f64 = 0.10;
+
+impl Fit {
+    /// Whether a fixed time and a rate do not explain the large sizes: then neither they nor the knee mean anything.
+    pub fn is_poor(&self) -> bool {
+        self.worst_share > POOR_FIT
+    }
+}
+
 /// Where the fixed time gives way to the rate (Hockney's n-half).
 ///
 /// The saturation point of the 1996 paper is "the knee" of the saturation graph, drawn by hand; here it is where the

@@ -1,5 +1,6 @@
 //! Each warning appears for its reason and for nothing else.
 
+use crate::network::HostRole;
 use btu_units::{Bytes, Span};
 
 use super::super::*;
@@ -67,7 +68,23 @@ fn a_machine_that_was_busy_or_is_small() {
     let causes = after(|_, context| (context.load_before, context.cpus) = (Some(1.5), 2));
     let [Cause::LoadBefore(before), Cause::OverCommitted(small)] = &causes[..] else { panic!("{causes:?}") };
     assert!(close(before.load_average, 1.5));
-    assert_eq!((small.workers, small.cpus), (3, 2));
+    assert_eq!((small.workers, small.cpus, small.around_test), (3, 2, false));
+}
+
+/// Where the machine under test has processors of its own, only the others can be in each other's way.
+#[test]
+fn black_boxes_that_share_too_few_processors() {
+    let divided = |station: HostRole| {
+        let causes = after(|records, context| {
+            context.plan.processors = "test=1-3,rest=0".parse().ok();
+            let placed = records.iter_mut().flat_map(|record| &mut record.reports);
+            placed.for_each(|placed| placed.station = station.into());
+        });
+        causes.into_iter().find_map(|cause| if let Cause::OverCommitted(few) = cause { Some(few) } else { None })
+    };
+    assert_eq!(divided(HostRole::Test), None);
+    let few = divided(HostRole::Active).unwrap();
+    assert_eq!((few.workers, few.cpus, few.around_test), (3, 1, true));
 }
 
 #[test]

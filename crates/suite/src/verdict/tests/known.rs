@@ -225,6 +225,7 @@ fn streamed(block: u32, arrived: u64) -> CellRecord {
         reordered: 3,
         wrong: 0,
         buffer_drops: 1000 - arrived,
+        first: Span::ZERO,
         span: Span::from_milliseconds(100),
         farewell: true,
         progress: Vec::new(),

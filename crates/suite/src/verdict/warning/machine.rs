@@ -6,6 +6,7 @@ use super::super::cells::Cells;
 use super::super::context::Context;
 use super::super::cpu::Shares;
 use super::{Doubt, count, percent};
+use crate::network::HostRole;
 use crate::plan::Plan;
 use crate::record::{CellRecord, Outcome, PlacedReport};
 
@@ -19,7 +20,7 @@ pub struct Steal {
 }
 
 /// One part in a hundred of the machine is about as much as the differences we want to see.
-const MOST_STEAL: f64 = 0.01;
+pub(crate) const MOST_STEAL: f64 = 0.01;
 
 impl Steal {
     pub(super) fn check(cells: &Cells) -> Option<Self> {
@@ -72,20 +73,28 @@ impl Doubt for LoadBefore {
     }
 }
 
-/// More activities than processors: those of the test machine also compete with the black boxes' own.
+/// More activities than processors: those of the test machine also compete with the black boxes' own, or where it has
+/// processors of its own, the black boxes' among themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverCommitted {
     /// Workers of the largest cell; one that only answers, or does nothing, is not counted.
     pub workers: u64,
     /// Processors.
     pub cpus: u64,
+    /// Whether those are the black boxes' alone, as the machine under test has its own.
+    #[serde(default)]
+    pub around_test: bool,
 }
 
 impl OverCommitted {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
-        let busy = |record: &CellRecord| record.reports.iter().filter(|placed| !waits(placed)).count();
+        let division = context.plan.processors.as_ref();
+        let cpus = division.map_or(context.cpus, |division| division.rest().numbers().len());
+        let shares = |placed: &&PlacedReport| division.is_none() || placed.station != HostRole::Test;
+        let busy = |record: &CellRecord| record.reports.iter().filter(shares).filter(|placed| !waits(placed)).count();
         let workers = cells.valid().map(busy).max()?;
-        (workers > context.cpus).then_some(Self { workers: workers as u64, cpus: context.cpus as u64 })
+        let around_test = division.is_some();
+        (workers > cpus).then_some(Self { workers: workers as u64, cpus: cpus as u64, around_test })
     }
 }
 
@@ -97,14 +106,16 @@ fn waits(placed: &PlacedReport) -> bool {
 
 impl Doubt for OverCommitted {
     fn seen(&self) -> String {
-        format!(
-            "up to {} activities, the black boxes' included, shared {}",
-            self.workers,
-            count(self.cpus, "processor")
-        )
+        let whose = if self.around_test { " of the black boxes" } else { ", the black boxes' included," };
+        format!("up to {} activities{whose} shared {}", self.workers, count(self.cpus, "processor"))
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "a machine with more processors; slowdowns here include what the black boxes take from the same ones".to_owned()
+        let then = if self.around_test {
+            "rates here may be what the black boxes can do"
+        } else {
+            "slowdowns here include what the black boxes take from the same ones"
+        };
+        format!("a machine with more processors; {then}")
     }
 }

@@ -15,8 +15,10 @@ use serde::{Deserialize, Serialize};
 pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
+pub(crate) use machine::MOST_STEAL;
 pub use machine::{LoadBefore, OverCommitted, Steal};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
+pub(crate) use wire::MOST_LATENESS;
 pub use wire::{WireDrops, WireLate};
 
 use super::cells::Cells;

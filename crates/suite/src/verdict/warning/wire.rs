@@ -18,7 +18,7 @@ pub struct WireLate {
 }
 
 /// Later than this, and an added delay of 1 ms is off by more than a tenth.
-const MOST_LATENESS: Span = Span::from_microseconds(100);
+pub(crate) const MOST_LATENESS: Span = Span::from_microseconds(100);
 
 impl WireLate {
     pub(super) fn check(cells: &Cells) -> Option<Self> {

@@ -1,5 +1,6 @@
 //! Pipes between two ends of one process, or of two where a transport needs that.
 
+mod drawing;
 mod gone;
 mod losses;
 mod processes;

@@ -38,7 +38,12 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
             guest.link.clone().release(Duration::from_secs(5)).await.unwrap();
         }
         agents.push(agent);
-        hosts.push(Machine { station, name: call.name, reached: call.reached, measured: [127, 0, 0, 1].into() });
+        hosts.push(Machine {
+            station: station.into(),
+            name: call.name,
+            reached: call.reached,
+            measured: [127, 0, 0, 1].into(),
+        });
         guests.push((station.into(), guest));
     }
     let mut stage = Stage::on_hosts(Machines { hosts }, guests, purpose(), Duration::from_secs(5));

@@ -3,24 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use btu_suite::experiment::Observation;
 use btu_suite::network::HostName;
-use btu_suite::record::{Failure, HostClock, MachineCpu, PlacedReport, Report, StationCpu, WireAccount};
+use btu_suite::record::{Failure, HostClock, MachineCpu, PlacedReport, Report, WireAccount};
 use btu_suite::script::{Role, Script};
 
 use super::super::client::StationAccount;
 
-/// What was seen of one script.
-pub(in super::super) struct Scene {
-    /// One account per step, in the script's order.
-    pub(in super::super) reports: Vec<PlacedReport>,
-    pub(in super::super) stations: Vec<StationCpu>,
-    pub(in super::super) machine: MachineCpu,
-    pub(in super::super) wire: WireAccount,
-    pub(in super::super) start_skew_ns: u64,
-    pub(in super::super) overhead_ns: u64,
-}
-
-/// What a scene is made of beside the accounts.
+/// What is seen beside the accounts.
 pub(super) struct Surroundings {
     pub(super) machine: MachineCpu,
     pub(super) wire: WireAccount,
@@ -29,23 +19,22 @@ pub(super) struct Surroundings {
     pub(super) began: Instant,
 }
 
-impl Scene {
-    pub(super) fn of(script: &Script, accounts: Vec<StationAccount>, surroundings: Surroundings) -> Self {
-        let Surroundings { machine, wire, clocks, began } = surroundings;
-        let stations = accounts.iter().map(|account| account.cpu.clone()).collect();
-        let mut results: BTreeMap<usize, Result<Report, Failure>> =
-            accounts.into_iter().flat_map(|account| account.results).collect();
-        let missing = || Err(Failure::Died { status: "its agent has no account of it".to_owned() });
-        let placed = script.steps.iter().enumerate().map(|(index, step)| PlacedReport {
-            station: step.host.clone(),
-            activity: step.order.activity.kind().to_owned(),
-            result: results.remove(&index).unwrap_or_else(missing),
-        });
-        let reports: Vec<PlacedReport> = placed.collect();
-        let (start_skew_ns, performed_ns) = times(script, &reports, &clocks);
-        let overhead_ns = (began.elapsed().as_nanos() as u64).saturating_sub(performed_ns);
-        Self { reports, stations, machine, wire, start_skew_ns, overhead_ns }
-    }
+/// What was seen of `script`.
+pub(super) fn observation(script: &Script, accounts: Vec<StationAccount>, surroundings: Surroundings) -> Observation {
+    let Surroundings { machine, wire, clocks, began } = surroundings;
+    let stations = accounts.iter().map(|account| account.cpu.clone()).collect();
+    let mut results: BTreeMap<usize, Result<Report, Failure>> =
+        accounts.into_iter().flat_map(|account| account.results).collect();
+    let missing = || Err(Failure::Died { status: "its agent has no account of it".to_owned() });
+    let placed = script.steps.iter().enumerate().map(|(index, step)| PlacedReport {
+        station: step.host.clone(),
+        activity: step.order.activity.kind().to_owned(),
+        result: results.remove(&index).unwrap_or_else(missing),
+    });
+    let reports: Vec<PlacedReport> = placed.collect();
+    let (start_skew_ns, performed_ns) = times(script, &reports, &clocks);
+    let overhead_ns = (began.elapsed().as_nanos() as u64).saturating_sub(performed_ns);
+    Observation { reports, stations, machine, wire, start_skew_ns, overhead_ns }
 }
 
 /// Between the first and the last start, and between the first start and the last finish, in ns, over the activities

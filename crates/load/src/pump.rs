@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 const BLOCK: usize = 256 * 1024;
 
 /// How often a blocked side looks whether to stop.
-pub(super) const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// A pair of sockets over which nothing went in either direction for so long is given up.
-pub(super) const IDLE: Duration = Duration::from_mins(5);
+pub(crate) const IDLE: Duration = Duration::from_mins(5);
 
 /// A connected stream socket, of whatever family.
-pub(super) trait Socket: Read + Write + Send + Sized {
+pub(crate) trait Socket: Read + Write + Send + Sized {
     /// Another handle of the same connection.
     fn another(&self) -> io::Result<Self>;
     /// Says that nothing more will be written, or hangs up.
@@ -54,7 +54,7 @@ impl Socket for UnixStream {
 
 /// When to give up: when told so, or when nothing moves in either direction.
 #[derive(Debug)]
-pub(super) struct Patience<'a> {
+pub(crate) struct Patience<'a> {
     stop: &'a AtomicBool,
     origin: Instant,
     /// Milliseconds after `origin` at which something last moved.
@@ -65,17 +65,17 @@ pub(super) struct Patience<'a> {
 
 impl<'a> Patience<'a> {
     /// Patience that starts now.
-    pub(super) fn new(stop: &'a AtomicBool, idle: Duration) -> Self {
+    pub(crate) fn new(stop: &'a AtomicBool, idle: Duration) -> Self {
         Self { stop, origin: Instant::now(), moved: AtomicU64::new(0), idle }
     }
 
     /// Something moved.
-    pub(super) fn renew(&self) {
+    pub(crate) fn renew(&self) {
         self.moved.store(self.elapsed(), Ordering::Relaxed);
     }
 
     /// Whether to go on after a time-out.
-    pub(super) fn lasts(&self) -> bool {
+    pub(crate) fn lasts(&self) -> bool {
         let quiet = self.elapsed().saturating_sub(self.moved.load(Ordering::Relaxed));
         !self.stop.load(Ordering::Relaxed) && u128::from(quiet) < self.idle.as_millis()
     }
@@ -95,7 +95,7 @@ fn given_up() -> io::Error {
 }
 
 /// Reads once, however long it takes; 0 at the end.
-pub(super) fn read(from: &mut impl Read, bytes: &mut [u8], patience: &Patience) -> io::Result<usize> {
+pub(crate) fn read(from: &mut impl Read, bytes: &mut [u8], patience: &Patience) -> io::Result<usize> {
     loop {
         match from.read(bytes) {
             Err(error) if is_pause(&error) => {
@@ -112,7 +112,7 @@ pub(super) fn read(from: &mut impl Read, bytes: &mut [u8], patience: &Patience) 
 }
 
 /// Writes all, however long it takes.
-pub(super) fn write(to: &mut impl Write, mut bytes: &[u8], patience: &Patience) -> io::Result<()> {
+pub(crate) fn write(to: &mut impl Write, mut bytes: &[u8], patience: &Patience) -> io::Result<()> {
     while !bytes.is_empty() {
         match to.write(bytes) {
             Ok(length) => {
@@ -142,7 +142,7 @@ fn one_way(from: &mut impl Socket, to: &mut impl Socket, patience: &Patience, mo
 
 /// Moves bytes both ways until both sides have ended, one failed, or patience ends; then both are hung up. Counts
 /// what goes from `right` to `left`.
-pub(super) fn both_ways(
+pub(crate) fn both_ways(
     left: &mut impl Socket,
     right: &mut impl Socket,
     patience: &Patience,

@@ -1,0 +1,73 @@
+//! What may be written after `btu copy`.
+
+use btu_suite::copy::{Background, BackgroundError, Program, ProgramError, Storage};
+use btu_units::Bytes;
+use clap::Args;
+
+use super::{StudyOptions, quantity};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  btu copy                                        files of 1, 2 and 5 MB over CITI's Ethernet, quiet and 60 % loaded
+  btu copy --contention 0,10,60,98 --profile standard
+                                                  every load of the report of 1989
+  btu copy --network '100 Mb/s' --program bare,ftp --size 10MB,50MB,100MB --contention 0
+  btu copy --storage memory --program bare,rcp    without disks
+  btu copy --program bare,nfs,nfs-16,nfs-sync,nfs-64k --contention 0
+                                                  what made NFS slow
+  btu copy --network lab.toml --sender alpha --receiver beta --background gamma:delta
+                                                  on stations of a network file
+  btu copy --ssh me@alpha,me@beta                 between real hosts, on which nothing is installed
+  btu copy --resume latest                        finish an interrupted run
+
+A file is made at the sender, copied to the receiver, and has to be there to the last bit; time is taken from the start of
+the command until the receiver has it durable. What it takes is told apart: hardware, program, other traffic.";
+
+/// `btu copy`.
+#[derive(Debug, Args)]
+pub(crate) struct Copy {
+    #[command(flatten)]
+    pub(crate) study: StudyOptions,
+    /// Only these programs: local (a copy on the sender), bare (one TCP connection), rcp, ftp, nfs; nfs-16 has 16 writes on their
+    /// way instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each durable: nfs-16-64k-sync
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = program)]
+    pub(crate) program: Vec<Program>,
+    /// Sizes of the files [default: 1, 2 and 5 MB; full profile: to 100 MB]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = quantity::<Bytes>)]
+    pub(crate) size: Vec<Bytes>,
+    /// Loads of other traffic, per cent of the network's time [default: 0,60; standard: 0,10,60,98]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = background)]
+    pub(crate) contention: Vec<Background>,
+    /// What the files stand on at both ends; the first one throughout, the others for the largest file on the quiet network
+    /// [default: disk,memory]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = storage)]
+    pub(crate) storage: Vec<Storage>,
+    /// The station with the file [default: the one called `sender`, else the first]
+    #[arg(long, value_name = "STATION|HOST")]
+    pub(crate) sender: Option<String>,
+    /// The station that gets it [default: the one called `receiver`, else the second]
+    #[arg(long, value_name = "STATION|HOST")]
+    pub(crate) receiver: Option<String>,
+    /// Who loads the network and who takes it [default: stations called `background` and `sink` in turn, else the sender and
+    /// a third station]
+    #[arg(long, value_name = "FROM:TO", value_delimiter = ',', value_parser = pair)]
+    pub(crate) background: Vec<[String; 2]>,
+}
+
+fn program(text: &str) -> Result<Program, String> {
+    text.parse().map_err(|error: ProgramError| error.to_string())
+}
+
+fn storage(text: &str) -> Result<Storage, String> {
+    text.parse().map_err(|error: ProgramError| error.to_string())
+}
+
+fn background(text: &str) -> Result<Background, String> {
+    text.parse().map_err(|error: BackgroundError| error.to_string())
+}
+
+fn pair(text: &str) -> Result<[String; 2], String> {
+    let ends = text.split_once(':').filter(|(from, to)| !from.is_empty() && !to.is_empty() && from != to);
+    let (from, to) = ends.ok_or_else(|| format!("`{text}` names no two stations: write FROM:TO"))?;
+    Ok([from, to].map(str::to_owned))
+}

@@ -1,0 +1,52 @@
+//! What may be written after `btu speed`.
+
+use btu_suite::speed::MOST_STREAMS;
+use btu_units::{BitRate, Span};
+use clap::Args;
+
+use super::{StudyOptions, quantity};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  btu speed --ssh me@alpha                        to a host by ssh, where nothing is installed
+  btu speed alpha --identity me.pem               to a host with an agent
+  btu speed --network home-bloated --from laptop --to server
+                                                  between two stations of a network file, raised on this machine
+  btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
+
+How long a request takes on the idle network, how much TCP gets each way, how long requests take meanwhile: what they take
+longer waits in queues. `btu show`, `btu report` and `btu export` take it like every run.";
+
+/// `btu speed`.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Speed {
+    /// The far host, where an agent listens: NAME, or NAME=CONTROL@MEASURED with its addresses; with --hosts one of the
+    /// inventory's
+    #[arg(value_name = "HOST", conflicts_with_all = ["network", "ssh", "to", "resume"])]
+    pub(crate) host: Option<String>,
+    /// The near station, or host of an inventory [default: this machine; of a network file the first station]
+    #[arg(long, value_name = "STATION|HOST")]
+    pub(crate) from: Option<String>,
+    /// The far one [default: of a network file the last station]
+    #[arg(long, value_name = "STATION|HOST")]
+    pub(crate) to: Option<String>,
+    /// How long the network is full in each phase [default: 3 s; standard profile: 10 s; full: 30 s]
+    #[arg(long, short, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) time: Option<Span>,
+    /// Only from the far host to the near one
+    #[arg(long, short = 'R')]
+    pub(crate) reverse: bool,
+    /// Both directions at once, too
+    #[arg(long)]
+    pub(crate) bidirectional: bool,
+    /// TCP connections at a time in one direction
+    #[arg(long, short = 'P', value_name = "NUMBER", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
+    pub(crate) streams: u32,
+    /// Datagrams of 1400 bytes at this rate each way, too
+    #[arg(long, value_name = "RATE", value_parser = quantity::<BitRate>)]
+    pub(crate) udp: Option<BitRate>,
+    #[command(flatten)]
+    pub(crate) study: StudyOptions,
+}

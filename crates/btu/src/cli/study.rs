@@ -1,0 +1,58 @@
+//! What may be written after every command that measures a study of scripted cells.
+
+use std::path::PathBuf;
+
+use btu_units::Span;
+use clap::Args;
+
+use super::{Congestion, ProfileName, Resuming, StudyHosts, label, quantity, tag};
+use crate::files;
+
+/// Where, how long, and how the run is found again.
+#[derive(Debug, Args)]
+pub(crate) struct StudyOptions {
+    /// How long and how often
+    #[arg(long, value_enum, default_value = "quick")]
+    pub(crate) profile: ProfileName,
+    /// The rate of a line, such as '10 Mb/s', a network file, or a name of the library (`btu net list`)
+    #[arg(long, value_name = "RATE|FILE")]
+    pub(crate) network: Option<String>,
+    /// One-way delay of that line
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) delay: Option<Span>,
+    /// Value to put in the place of the network file's, such as links.trunk.rate='2 Mb/s'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) congestion: Congestion,
+    /// Seed of order, payload and loss [default: a new one, printed]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Existing directory for files that are written [default: `scratch` beside the stored runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) resuming: Resuming,
+    /// Your own word for the run
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub(crate) label: Option<String>,
+    /// Words to find the run by, as `btu tag` gives them
+    #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag)]
+    pub(crate) tag: Vec<String>,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) real: StudyHosts,
+}
+
+/// What was named, each once in the order in which it was; else the usual.
+pub(crate) fn or_usual<T: Copy + PartialEq>(named: &[T], usual: &[T]) -> Vec<T> {
+    let mut all: Vec<T> = Vec::new();
+    for one in if named.is_empty() { usual } else { named } {
+        if !all.contains(one) {
+            all.push(*one);
+        }
+    }
+    all
+}

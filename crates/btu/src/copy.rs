@@ -1,0 +1,163 @@
+//! `btu copy`: from the command line to a plan.
+
+use btu_suite::copy::{Background, CopyPlan, Program, Storage, Wire};
+use btu_suite::experiment::{Experiment, Frame};
+use btu_suite::network::HostName;
+use btu_units::{BitRate, Bytes, Span};
+
+use crate::cli::{Common, Copy, ProfileName, or_usual};
+use crate::exit::Refusal;
+use crate::study::{self, Chosen};
+
+/// What is measured on where no network is named: the report's own.
+const USUAL: &str = "citi-1989";
+
+/// Files larger than this are for other tools.
+const LARGEST: Bytes = Bytes::new(10_000_000_000);
+
+/// A copy is killed when it takes so many times as long as the line alone, and some time more: near saturation the report's
+/// took 63 times as long as raw bits.
+const DEADLINE_FACTOR: f64 = 80.0;
+const DEADLINE_BESIDE: Span = Span::from_seconds(60);
+
+/// Where nothing is emulated, and of all copies.
+const LONGEST: Span = Span::from_seconds(3600);
+
+/// Measures what was asked for.
+pub(crate) fn run(copy: &Copy, common: &Common) -> anyhow::Result<()> {
+    study::run(&copy.study, common, || plan(copy), room)
+}
+
+/// A source and its copy, where there are any on disk.
+fn room(plan: &CopyPlan) -> Bytes {
+    let largest = plan.sizes.iter().max().filter(|_| plan.storages.contains(&Storage::Disk));
+    largest.map_or(Bytes::ZERO, |size| *size * 2)
+}
+
+fn usage(problem: impl Into<String>) -> anyhow::Error {
+    Refusal::Usage(problem.into()).into()
+}
+
+fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
+    let chosen = Chosen::of(&copy.study, (USUAL, Span::ZERO))?;
+    let sender = chosen.host("sender", copy.sender.as_deref(), Some(0))?;
+    let receiver = chosen.host("receiver", copy.receiver.as_deref(), Some(1))?;
+    if sender == receiver {
+        return Err(usage("--sender and --receiver are different stations or hosts: two of them are needed"));
+    }
+    let given = [copy.program.len(), copy.size.len(), copy.contention.len(), copy.background.len()];
+    if given.iter().any(|count| *count > CopyPlan::MOST_LEVELS) {
+        let most = CopyPlan::MOST_LEVELS;
+        return Err(usage(format!(
+            "more than {most} programs, sizes, loads or pairs of stations are too many for one run"
+        )));
+    }
+    let sizes = sizes(copy)?;
+    let wire = wire(&chosen, &sender, &receiver);
+    let backgrounds = backgrounds(copy, wire)?;
+    let is_quiet = backgrounds.iter().all(|background| background.is_quiet());
+    let pairs = if is_quiet { Vec::new() } else { pairs(copy, &chosen, [&sender, &receiver])? };
+    let mut hosts = vec![sender, receiver];
+    for host in pairs.iter().flatten() {
+        if !hosts.contains(host) {
+            hosts.push(host.clone());
+        }
+    }
+    let (blocks, budget) = match copy.study.profile {
+        ProfileName::Quick => (3, Span::from_seconds(260)),
+        ProfileName::Standard => (5, Span::from_seconds(60 * 60)),
+        ProfileName::Full => (7, Span::from_seconds(12 * 3600)),
+    };
+    Ok(CopyPlan {
+        frame: Frame {
+            version: CopyPlan::VERSION,
+            seed: study::seed(&copy.study)?,
+            profile: copy.study.profile.name().to_owned(),
+            blocks,
+            budget,
+            deadline: deadline(wire, &sizes),
+            network: chosen.field(hosts)?,
+        },
+        programs: or_usual(&copy.program, &Program::USUAL),
+        sizes,
+        backgrounds,
+        storages: or_usual(&copy.storage, &Storage::ALL),
+        pairs,
+        full: wire.map_or(BitRate::from_bits_per_second(0), |wire| wire.full),
+        lead: Span::from_seconds(1),
+    })
+}
+
+fn sizes(copy: &Copy) -> anyhow::Result<Vec<Bytes>> {
+    let megabytes = |sizes: &[u64]| -> Vec<Bytes> { sizes.iter().map(|size| Bytes::new(size * 1_000_000)).collect() };
+    let usual = match copy.study.profile {
+        ProfileName::Quick | ProfileName::Standard => megabytes(&[1, 2, 5]),
+        ProfileName::Full => megabytes(&[1, 2, 5, 10, 25, 50, 75, 100]),
+    };
+    let sizes = or_usual(&copy.size, &usual);
+    match sizes.iter().find(|size| **size == Bytes::ZERO || **size > LARGEST) {
+        Some(size) => Err(usage(format!("--size {size} cannot be copied: from 1 B to {LARGEST}"))),
+        None => Ok(sizes),
+    }
+}
+
+fn wire(chosen: &Chosen, from: &HostName, to: &HostName) -> Option<Wire> {
+    let drawing = chosen.drawing()?;
+    let station = |host: &HostName| drawing.station_called(host.as_str());
+    Wire::between(drawing, station(from)?, station(to)?)
+}
+
+/// Without a rate nobody knows what a share of it is.
+fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background>> {
+    let percent = |levels: &[u16]| levels.iter().filter_map(|level| Background::percent(*level)).collect::<Vec<_>>();
+    let usual = match copy.study.profile {
+        _ if wire.is_none() => percent(&[0]),
+        ProfileName::Quick => percent(&[0, 60]),
+        ProfileName::Standard => percent(&[0, 10, 60, 98]),
+        ProfileName::Full => percent(&[0, 10, 30, 60, 80, 90, 95, 98]),
+    };
+    let backgrounds = or_usual(&copy.contention, &usual);
+    match backgrounds.iter().find(|background| !background.is_quiet()) {
+        Some(background) if wire.is_none() => Err(usage(format!(
+            "--contention {background}: nobody told the rate of which that would be a share; name a network that is emulated"
+        ))),
+        _ => Ok(backgrounds),
+    }
+}
+
+/// Who makes the background: who is named; else the stations called so; else the sender itself, to a third station.
+fn pairs(copy: &Copy, chosen: &Chosen, ends: [&HostName; 2]) -> anyhow::Result<Vec<[HostName; 2]>> {
+    if !copy.background.is_empty() {
+        let named = |[from, to]: &[String; 2]| {
+            Ok::<_, Refusal>([chosen.host("background", Some(from), None)?, chosen.host("background", Some(to), None)?])
+        };
+        let mut pairs = Vec::new();
+        for pair in &copy.background {
+            let pair = named(pair)?;
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+        return Ok(pairs);
+    }
+    let stations = &chosen.hosts;
+    let called = |name: &str| -> Vec<HostName> {
+        let is_called = |host: &&HostName| {
+            let rest = host.as_str().strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        stations.iter().filter(is_called).cloned().collect()
+    };
+    let pairs: Vec<[HostName; 2]> =
+        called("background").into_iter().zip(called("sink")).map(Into::into).take(CopyPlan::MOST_LEVELS).collect();
+    if !pairs.is_empty() {
+        return Ok(pairs);
+    }
+    let third = stations.iter().find(|host| !ends.contains(host)).unwrap_or(ends[1]);
+    Ok(vec![[ends[0].clone(), third.clone()]])
+}
+
+fn deadline(wire: Option<Wire>, sizes: &[Bytes]) -> Span {
+    let line = wire.and_then(|wire| Some(wire.seconds(*sizes.iter().max()?)?.1));
+    line.map_or(LONGEST, |seconds| (DEADLINE_BESIDE + Span::from_seconds_f64(seconds * DEADLINE_FACTOR)).min(LONGEST))
+}

@@ -1,0 +1,83 @@
+//! The hosts of a study: those of an inventory, or some by ssh, of which the study takes whom it needs.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use btu_control::coordinator::Party;
+use btu_network::Host;
+use btu_suite::experiment::{Experiment, calls};
+use btu_suite::network::{HostName, Machine, Machines, Reached};
+
+use super::access::access;
+use super::named;
+use super::rated::refused;
+use crate::cli::{Reaching, StudyHosts};
+use crate::exit::Refusal;
+
+/// Everybody whom the options name, in their order; nobody where they name none.
+pub(crate) fn named_hosts(options: &StudyHosts) -> anyhow::Result<Vec<Host>> {
+    let hosts: Vec<Host> = match &options.hosts {
+        Some(file) => named::inventory(file)?.hosts,
+        None => options.ssh.iter().map(named::by_ssh).collect(),
+    };
+    if hosts.is_empty() { Ok(hosts) } else { Ok(checked(hosts, &options.reaching)?) }
+}
+
+/// Hosts that can be told apart, and of whom none is missing that a pairing code is for.
+pub(crate) fn checked(hosts: Vec<Host>, reaching: &Reaching) -> Result<Vec<Host>, Refusal> {
+    named::check_pairings(&hosts, reaching)?;
+    named::check_names(&hosts)?;
+    Ok(hosts)
+}
+
+/// What this machine is called where it takes part itself.
+pub(crate) const HERE: &str = "here";
+
+/// What a host is called in a study's scripts.
+pub(crate) fn host_name(host: &Host) -> Result<HostName, Refusal> {
+    HostName::try_from(host.name.as_str()).map_err(|error| Refusal::Usage(error.to_string()))
+}
+
+/// Those of `hosts` that take part, in this order, and this machine where it was chosen.
+pub(crate) fn taking_part(hosts: &[Host], chosen: Vec<HostName>, reaching: &Reaching) -> Result<Machines, Refusal> {
+    let place = chosen.iter().position(|name| hosts.iter().all(|host| host.name != name.as_str()));
+    let found = chosen.into_iter().filter_map(|name| {
+        let host = hosts.iter().find(|host| host.name == name.as_str())?;
+        Some((name, host))
+    });
+    let mut machines = named::machines(found, reaching)?;
+    if let (Some(place), Some(other)) = (place, machines.hosts.first().map(|host| host.measured)) {
+        machines.hosts.insert(place, here(other)?);
+    }
+    Ok(machines)
+}
+
+/// This machine, measured where packets for the other host leave it.
+fn here(other: IpAddr) -> Result<Machine, Refusal> {
+    let measured = leaving_for(other)
+        .map_err(|error| Refusal::Machine(format!("finding this machine's address on the way to {other}: {error}")))?;
+    let station = HostName::try_from(HERE).map_err(|error| Refusal::Usage(error.to_string()))?;
+    Ok(Machine { station, name: HERE.to_owned(), reached: Reached::Here, measured })
+}
+
+/// Nothing is sent: the kernel only looks for the way (connect(2)), and the port does not matter.
+fn leaving_for(other: IpAddr) -> io::Result<IpAddr> {
+    let any = if other.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+    socket.connect((other, 9))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+/// Reaches and reserves the hosts of `plan`, for the run that is named, if it has a name already, and sees that they reach
+/// each other.
+pub(crate) fn gather_for<E: Experiment>(
+    machines: &Machines,
+    plan: &E,
+    options: &StudyHosts,
+    run: Option<&str>,
+) -> anyhow::Result<Party> {
+    let access = access(&options.reaching, options.patience)?;
+    let mut party = Party::gather(machines, &access, run).map_err(refused)?;
+    party.reach(&calls(plan)).map_err(refused)?;
+    Ok(party)
+}

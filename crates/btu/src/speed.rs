@@ -1,0 +1,111 @@
+//! `btu speed`: from the command line to a plan.
+
+use btu_network::{Host, HostAddressError};
+use btu_suite::experiment::{Experiment, Frame};
+use btu_suite::speed::{Phase, SpeedPlan};
+use btu_units::{BitRate, Bytes, Span};
+
+use crate::cli::{Common, ProfileName, Speed};
+use crate::exit::Refusal;
+use crate::hosts;
+use crate::study::{self, Chosen};
+
+/// A phase may last so long.
+const TIME: std::ops::RangeInclusive<Span> = Span::from_milliseconds(100)..=Span::from_seconds(3600);
+
+/// The slowest stream of datagrams: one every ten seconds or so.
+const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
+
+/// What a phase may take longer than its time: queues drain, connections end.
+const DEADLINE_BESIDE: Span = Span::from_seconds(60);
+
+/// Measures what was asked for.
+pub(crate) fn run(speed: &Speed, common: &Common) -> anyhow::Result<()> {
+    study::run(&speed.study, common, || plan(speed), |_| Bytes::ZERO)
+}
+
+fn usage(problem: impl Into<String>) -> anyhow::Error {
+    Refusal::Usage(problem.into()).into()
+}
+
+fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
+    let profile = speed.study.profile;
+    let (blocks, time, idle) = match profile {
+        ProfileName::Quick => (1, Span::from_seconds(3), Span::from_seconds(1)),
+        ProfileName::Standard => (5, Span::from_seconds(10), Span::from_seconds(3)),
+        ProfileName::Full => (15, Span::from_seconds(30), Span::from_seconds(10)),
+    };
+    let time = speed.time.unwrap_or(time);
+    if !TIME.contains(&time) {
+        return Err(usage(format!("--time {time} is not between {} and {}", TIME.start(), TIME.end())));
+    }
+    if let Some(rate) = speed.udp.filter(|rate| *rate < SLOWEST) {
+        return Err(usage(format!("--udp {rate} is too slow: at least {SLOWEST}")));
+    }
+    let chosen = chosen(speed)?;
+    let near = chosen.host("from", speed.from.as_deref(), Some(0))?;
+    let far = chosen.host("to", speed.host.as_deref().map(name).or(speed.to.as_deref()), chosen.last())?;
+    if near == far {
+        return Err(usage("--from and --to are different stations or hosts: two of them are needed"));
+    }
+    let phases = phases(speed);
+    let cells = u64::from(blocks) * phases.len() as u64;
+    Ok(SpeedPlan {
+        frame: Frame {
+            version: SpeedPlan::VERSION,
+            seed: study::seed(&speed.study)?,
+            profile: profile.name().to_owned(),
+            blocks,
+            budget: (time + DEADLINE_BESIDE) * cells,
+            deadline: time + DEADLINE_BESIDE,
+            network: chosen.field(vec![near, far])?,
+        },
+        phases,
+        time,
+        idle,
+        streams: speed.streams,
+        offered: speed.udp,
+    })
+}
+
+/// What comes before the addresses.
+fn name(host: &str) -> &str {
+    host.split_once('=').map_or(host, |(name, _)| name)
+}
+
+/// Where it is measured: there is no usual place.
+fn chosen(speed: &Speed) -> anyhow::Result<Chosen<'_>> {
+    let options = &speed.study;
+    let real = &options.real;
+    let named = match &speed.host {
+        Some(text) if real.hosts.is_none() => {
+            let host: Host = text.parse().map_err(|error: HostAddressError| usage(error.to_string()))?;
+            hosts::checked(vec![host], &real.reaching)?
+        }
+        _ => hosts::named_hosts(real)?,
+    };
+    if !named.is_empty() {
+        if named.len() > 1 && speed.host.is_none() && speed.to.is_none() {
+            return Err(usage("to which of these hosts? name it: btu speed HOST, or --to HOST"));
+        }
+        return Chosen::elsewhere(options, named, speed.from.is_none());
+    }
+    let Some(network) = options.network.as_deref() else {
+        return Err(usage(
+            "between whom? name a host (btu speed HOST, or --ssh HOST), or a network (--network home-bloated)",
+        ));
+    };
+    Chosen::of(options, (network, Span::ZERO))
+}
+
+fn phases(speed: &Speed) -> Vec<Phase> {
+    let all = [
+        (Phase::Idle, true),
+        (Phase::Up, !speed.reverse),
+        (Phase::Down, true),
+        (Phase::Both, speed.bidirectional),
+        (Phase::DatagramsUp, speed.udp.is_some() && !speed.reverse),
+        (Phase::DatagramsDown, speed.udp.is_some()),
+    ];
+    all.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(phase, _)| phase).collect()
+}

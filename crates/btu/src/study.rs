@@ -1,0 +1,337 @@
+//! From a checked plan to a network or hosts, the run, and its result. Every command that measures cells goes this way.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use btu_control::coordinator::{
+    self, CoordinatorError, Ground, Observer, Party, Phase, Processors, Scripted, Settings, Study, Testbed,
+};
+use btu_network::{Drawing, Host};
+use btu_store::{Level, NewRun, RunLock, Store};
+use btu_suite::congestion::CongestionControl;
+use btu_suite::experiment::{Experiment, Field, Raised};
+use btu_suite::network::HostName;
+use btu_units::{BitRate, Bytes, Span};
+
+use crate::cli::{Common, Reaching, StudyOptions};
+use crate::exit::Refusal;
+use crate::progress::Bar;
+use crate::{files, hosts, preflight, rate, resume, runs};
+
+/// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is made only where there is no
+/// run to go on with. Its activities write files of up to `scratch` at a time.
+pub(crate) fn run<E: Experiment>(
+    options: &StudyOptions,
+    common: &Common,
+    plan: impl FnOnce() -> anyhow::Result<E>,
+    scratch: impl FnOnce(&E) -> Bytes,
+) -> anyhow::Result<()> {
+    let (store, plan, resumed) = match &options.resuming.resume {
+        None => {
+            let plan = plan()?;
+            (preflight::store(common)?, plan, None)
+        }
+        Some(name) => {
+            let store = preflight::store(common)?;
+            let row = store.run(name)?;
+            resume::made_by(&row, E::COMMAND)?;
+            let plan: E = resume::plan(&row)?;
+            resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
+            let Some(lock) = resume::lock(&store, &row)? else {
+                return runs::print_result(&store, row.summary.id, common);
+            };
+            let machines = match &plan.frame().network {
+                Field::Drawing(_) => None,
+                Field::Machines(machines) => Some(machines),
+            };
+            let warning = resume::same_ground(&row, machines, &options.resuming)?;
+            (store, plan, Some((lock, warning)))
+        }
+    };
+    let mut session = Session::new(E::COMMAND, options.quiet, store, resumed)?;
+    let room = scratch(&plan);
+    let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
+    let lock = session.open(warnings, |store| begin(store, options, &plan))?;
+    session.measure(&lock, &mut Scripted { plan, scratch }, ground, common)
+}
+
+/// What a run can begin with.
+pub(crate) struct Prepared {
+    pub(crate) ground: Ground,
+    /// An existing directory for files of the hosts' activities.
+    pub(crate) scratch: PathBuf,
+    /// What has to be said of the run before it begins.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Prepared {
+    /// On hosts, whose own policies say where their scratch directories are.
+    pub(crate) fn on_hosts(party: Party, warnings: Vec<String>) -> Self {
+        Self { ground: Ground::Hosts(Box::new(party)), scratch: PathBuf::from("."), warnings }
+    }
+}
+
+/// A run that goes on, with what it has to keep of that.
+pub(crate) type Resumed = (RunLock, Option<String>);
+
+/// What measuring takes beside a plan: every command that measures cells has one.
+pub(crate) struct Session {
+    command: &'static str,
+    pub(crate) store: Store,
+    pub(crate) bar: Bar,
+    pub(crate) settings: Settings,
+    resumed: Option<Resumed>,
+}
+
+impl Session {
+    /// Of a command as users write it.
+    pub(crate) fn new(
+        command: &'static str,
+        quiet: bool,
+        store: Store,
+        resumed: Option<Resumed>,
+    ) -> anyhow::Result<Self> {
+        let executable = std::env::current_exe().context("finding this program's own file")?;
+        let settings = Settings { runtime: preflight::runtime_directory()?, executable, wall_clock: rate::wall_clock };
+        Ok(Self { command, store, bar: Bar::new(quiet), settings, resumed })
+    }
+
+    /// The name of the run that goes on.
+    pub(crate) fn resumed(&self) -> Option<String> {
+        self.resumed.as_ref().map(|(lock, _)| lock.run().to_string())
+    }
+
+    /// Takes the run up again, or begins one, and keeps what has to be said of it.
+    pub(crate) fn open(
+        &mut self,
+        mut warnings: Vec<String>,
+        begin: impl FnOnce(&mut Store) -> anyhow::Result<RunLock>,
+    ) -> anyhow::Result<RunLock> {
+        let lock = match self.resumed.take() {
+            None => begin(&mut self.store)?,
+            Some((lock, warning)) => {
+                self.store.reopen(&lock)?;
+                warnings.extend(warning);
+                lock
+            }
+        };
+        for warning in &warnings {
+            self.bar.notice(warning);
+            self.store.save_event(&lock, &rate::wall_clock(), Level::Warning, warning)?;
+        }
+        Ok(lock)
+    }
+
+    /// Measures what the run lacks and prints its result; says how to go on where it ends early.
+    pub(crate) fn measure<S: Study>(
+        mut self,
+        lock: &RunLock,
+        study: &mut S,
+        ground: Ground,
+        common: &Common,
+    ) -> anyhow::Result<()> {
+        let result = coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
+        self.bar.clear();
+        if let Err(error) = &result {
+            advise(error, lock, self.store.path(), self.command);
+        }
+        result?;
+        runs::print_result(&self.store, lock.run(), common)
+    }
+}
+
+/// Sees that this machine, or the hosts, can do it.
+fn prepare<E: Experiment>(
+    options: &StudyOptions,
+    plan: &E,
+    room: Bytes,
+    session: &mut Session,
+) -> anyhow::Result<Prepared> {
+    match &plan.frame().network {
+        Field::Drawing(raised) => {
+            let testbed = testbed::<E>(raised)?;
+            let scratch = preflight::scratch_directory(options.scratch.as_deref(), session.store.path())?;
+            preflight::scratch_room(&scratch, room)?;
+            preflight::namespaces(&session.settings.executable)?;
+            Ok(Prepared { ground: Ground::Testbed(Box::new(testbed)), scratch, warnings: Vec::new() })
+        }
+        Field::Machines(machines) => {
+            session.bar.phase(Phase::Reserve);
+            let party = hosts::gather_for(machines, plan, &options.real, session.resumed().as_deref());
+            session.bar.clear();
+            Ok(Prepared::on_hosts(party?, Vec::new()))
+        }
+    }
+}
+
+/// What the options name to measure on.
+pub(crate) struct Chosen<'a> {
+    /// Everybody there, in the order of the file or of the options.
+    pub(crate) hosts: Vec<HostName>,
+    place: Place<'a>,
+}
+
+enum Place<'a> {
+    /// A network file or a name of the library.
+    Raised { name: String, text: String, drawing: Box<Drawing>, congestion_control: Option<CongestionControl> },
+    /// Real hosts.
+    Elsewhere { hosts: Vec<Host>, reaching: &'a Reaching },
+}
+
+impl<'a> Chosen<'a> {
+    /// Real hosts where any are named. Else a network file or a name of the library, with its settings; or the rate of a line,
+    /// which the library's `path` becomes. Where none is named it is `usual`, whose delay counts only there.
+    pub(crate) fn of(options: &'a StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
+        let named = hosts::named_hosts(&options.real)?;
+        let is_alone = named.len() == 1;
+        if named.is_empty() { Self::raised(options, usual) } else { Self::elsewhere(options, named, is_alone) }
+    }
+
+    /// These hosts, behind this machine itself where it may take part.
+    pub(crate) fn elsewhere(options: &'a StudyOptions, named: Vec<Host>, with_here: bool) -> anyhow::Result<Self> {
+        options.congestion.refused()?;
+        if options.delay.is_some() || !options.settings.is_empty() || options.scratch.is_some() {
+            let problem = "--delay, --set and --scratch are of a network that is raised on this machine: hosts have what lies                            between them, and a scratch directory by their own policies";
+            return Err(Refusal::Usage(problem.to_owned()).into());
+        }
+        let mut hosts = named.iter().map(hosts::host_name).collect::<Result<Vec<_>, Refusal>>()?;
+        if with_here && hosts.iter().all(|host| host.as_str() != hosts::HERE) {
+            hosts.extend(HostName::try_from(hosts::HERE));
+            hosts.rotate_right(1);
+        }
+        Ok(Self { hosts, place: Place::Elsewhere { hosts: named, reaching: &options.real.reaching } })
+    }
+
+    fn raised(options: &StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
+        let asked = options.network.as_deref().unwrap_or(usual.0);
+        let delay =
+            options.delay.or_else(|| options.network.is_none().then_some(usual.1)).filter(|delay| *delay > Span::ZERO);
+        let mut settings = options.settings.clone();
+        let name = match asked.parse::<BitRate>() {
+            Ok(rate) => {
+                settings.push(("links.path.rate".to_owned(), format!("{} b/s", rate.bits_per_second())));
+                "path"
+            }
+            Err(_) => asked,
+        };
+        if let Some(delay) = delay {
+            if name != "path" {
+                let problem = "--delay is that of a line, for example --network '10 Mb/s'; another network has what its \
+                               file says (--set)";
+                return Err(Refusal::Usage(problem.to_owned()).into());
+            }
+            settings.push(("links.path.delay".to_owned(), format!("{} ns", delay.nanoseconds())));
+        }
+        let usage = |error: &dyn std::fmt::Display| Refusal::Usage(error.to_string());
+        let source = files::source(name)
+            .map_err(|error| usage(&format!("{error}; the rate of a line such as '10 Mb/s' is a network, too")))?;
+        let drawing = Box::new(source.read(&settings).map_err(|error| usage(&error))?);
+        let name = if name == asked { drawing.name.clone() } else { line_name(asked, delay) };
+        let congestion_control = options.congestion.checked()?;
+        let hosts = drawing.stations.iter().map(HostName::from).collect();
+        let text = source.with_settings(&settings);
+        Ok(Self { hosts, place: Place::Raised { name, text, drawing, congestion_control } })
+    }
+
+    /// The network as it is drawn; nothing of real hosts.
+    pub(crate) fn drawing(&self) -> Option<&Drawing> {
+        match &self.place {
+            Place::Raised { drawing, .. } => Some(drawing),
+            Place::Elsewhere { .. } => None,
+        }
+    }
+
+    /// Who plays a role: whom the option `--role` names, else the one called so, else the one in this place.
+    pub(crate) fn host(&self, role: &str, named: Option<&str>, place: Option<usize>) -> Result<HostName, Refusal> {
+        let found = |name: &str| self.hosts.iter().find(|host| host.as_str() == name).cloned();
+        if let Some(name) = named {
+            return found(name).ok_or_else(|| Refusal::Usage(format!("--{role}: {}", self.nobody_called(name))));
+        }
+        let place = || self.hosts.get(place?).cloned();
+        found(role).or_else(place).ok_or_else(|| {
+            let short = match &self.place {
+                Place::Raised { name, .. } => format!("{name} has not stations enough"),
+                Place::Elsewhere { .. } => "not hosts enough are named".to_owned(),
+            };
+            Refusal::Usage(format!("{short}: there is none for --{role}"))
+        })
+    }
+
+    /// The last place.
+    pub(crate) fn last(&self) -> Option<usize> {
+        self.hosts.len().checked_sub(1)
+    }
+
+    fn nobody_called(&self, name: &str) -> String {
+        match &self.place {
+            Place::Raised { name: network, .. } => {
+                format!("there is no station `{name}` in {network}: see `btu net check {network}`")
+            }
+            Place::Elsewhere { .. } => {
+                let known: Vec<&str> = self.hosts.iter().map(HostName::as_str).collect();
+                format!("there is no host `{name}`; there are {}", known.join(", "))
+            }
+        }
+    }
+
+    /// With those who take part.
+    pub(crate) fn field(self, stations: Vec<HostName>) -> Result<Field, Refusal> {
+        Ok(match self.place {
+            Place::Raised { name, text, congestion_control, .. } => {
+                Field::Drawing(Raised { name, text, stations, congestion_control })
+            }
+            Place::Elsewhere { hosts, reaching } => Field::Machines(hosts::taking_part(&hosts, stations, reaching)?),
+        })
+    }
+}
+
+/// What a line is called in lists of runs.
+fn line_name(rate: &str, delay: Option<Span>) -> String {
+    delay.map_or_else(|| rate.to_owned(), |delay| format!("{rate}, delay {delay}"))
+}
+
+/// The seed that was given, or a new one that is short enough to be typed.
+pub(crate) fn seed(options: &StudyOptions) -> anyhow::Result<u64> {
+    options.seed.map_or_else(|| preflight::random().map(u64::from), Ok)
+}
+
+fn testbed<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
+    let drawing = files::stored(&field.text).map_err(|error| Refusal::Usage(error.to_string()))?;
+    let hosts = field.hosts(&drawing).context("the network file has no longer the stations that this run is for")?;
+    btu_testbed::house::check(&drawing)?;
+    Ok(Testbed {
+        name: E::SUITE,
+        drawing,
+        hosts,
+        inputs: Vec::new(),
+        source: field.name.clone(),
+        processors: Processors::default(),
+        congestion_control: field.congestion_control.clone(),
+    })
+}
+
+fn begin<E: Experiment>(store: &mut Store, options: &StudyOptions, plan: &E) -> anyhow::Result<RunLock> {
+    let frame = plan.frame();
+    let cells = u32::try_from(plan.cells().len()).unwrap_or(u32::MAX);
+    Ok(store.create_run(&NewRun {
+        suite: E::SUITE,
+        profile: &frame.profile,
+        network: &frame.network.to_string(),
+        label: options.label.as_deref(),
+        tags: &options.tag,
+        created: &rate::wall_clock(),
+        seed: frame.seed,
+        btu_version: env!("CARGO_PKG_VERSION"),
+        plan: &serde_json::to_value(plan)?,
+        plan_hash: &plan.hash(),
+        planned_cells: cells.saturating_mul(frame.blocks),
+    })?)
+}
+
+/// What can be done about a run that ended early.
+fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path, command: &str) {
+    let run = lock.run();
+    eprintln!("Run {run} ended early; its cells are kept in {}.", database.display());
+    let again = if matches!(error, CoordinatorError::Interrupted(_)) { "Finish it" } else { "Then finish it" };
+    eprintln!("{again} with: {command} --resume {run}");
+}

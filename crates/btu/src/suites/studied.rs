@@ -1,0 +1,66 @@
+//! Any study of scripted cells: everything follows from its plan, its verdict and its report.
+
+use std::marker::PhantomData;
+
+use btu_report::html::Page;
+use btu_report::{Reported, TextOptions, page_text};
+use btu_store::{RunRow, Store};
+use btu_suite::experiment::Measured;
+use btu_suite::history::Study;
+
+use super::{Suite, json, lines, refuse_studies};
+use crate::resume;
+use crate::stored::Surroundings;
+
+/// The study whose plans are `E`.
+pub(super) struct Studied<E>(PhantomData<fn() -> E>);
+
+impl<E> Studied<E> {
+    pub(super) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<E: Reported> Suite for Studied<E> {
+    fn has(&self, name: &str) -> bool {
+        name == E::SUITE
+    }
+
+    fn resumed_by(&self, _: &RunRow) -> Result<&'static str, String> {
+        Ok(E::COMMAND)
+    }
+
+    fn json(&self, store: &Store, row: &RunRow) -> anyhow::Result<String> {
+        json(row, judged::<E>(store, row)?.1)
+    }
+
+    fn text(&self, store: &Store, row: &RunRow, options: &TextOptions) -> anyhow::Result<String> {
+        Ok(page_text(&self.page(store, row, &[])?, options))
+    }
+
+    fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
+        let plan: E = resume::plan(row)?;
+        lines(&store.records::<Measured<E::Cell>>(row.summary.id)?, is_json, |cell| line(&plan, cell))
+    }
+
+    fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {
+        refuse_studies(row, with)?;
+        let (plan, verdict) = judged::<E>(store, row)?;
+        Ok(plan.page(&verdict, &Surroundings::of(store, row).stored()))
+    }
+}
+
+fn judged<E: Reported>(store: &Store, row: &RunRow) -> anyhow::Result<(E, E::Verdict)> {
+    let plan: E = resume::plan(row)?;
+    let verdict = plan.judge(&store.records(row.summary.id)?);
+    Ok((plan, verdict))
+}
+
+fn line<E: Reported>(plan: &E, cell: &Measured<E::Cell>) -> String {
+    let facts = plan.facts(&cell.cell, &cell.seen);
+    let duration = facts.duration.map_or_else(String::new, |duration| duration.to_string());
+    let goodput = facts.goodput_bits_per_second.map_or_else(String::new, |rate| format!("{:10.2} Mb/s", rate / 1e6));
+    let line = format!("{:>2} {:<44} {duration:>12} {goodput}", cell.block + 1, cell.cell.to_string());
+    let faults = cell.faults.iter().map(|fault| format!("      INVALID: {fault}"));
+    std::iter::once(line.trim_end().to_owned()).chain(faults).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,166 @@
+//! `btu copy` on drawn networks: times that closed forms know, accounts, and bad days.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::common::{Laboratory, finish};
+use crate::support::{send, text};
+
+/// A full-duplex line of 10 Mb/s between two switches: files and background enter it by one queue.
+const TRUNK: &str = r#"
+name = "trunk"
+
+[stations.sender]
+[stations.background]
+[stations.receiver]
+[stations.sink]
+
+[bridges.left]
+[bridges.right]
+
+[links.trunk]
+between = ["left", "right"]
+rate = "10 Mb/s"
+[links.from-sender]
+between = ["sender", "left"]
+rate = "1 Gb/s"
+[links.from-background]
+between = ["background", "left"]
+rate = "1 Gb/s"
+[links.to-receiver]
+between = ["right", "receiver"]
+rate = "1 Gb/s"
+[links.to-sink]
+between = ["right", "sink"]
+rate = "1 Gb/s"
+"#;
+
+fn trunk(laboratory: &Laboratory) -> PathBuf {
+    let path = laboratory.directory.path().join("trunk.toml");
+    fs::write(&path, TRUNK).expect("written");
+    path
+}
+
+fn copy(laboratory: &Laboratory, arguments: &[&str]) -> Value {
+    let output = laboratory.command(&[&["copy", "--quiet"], arguments].concat()).output().expect("btu starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    laboratory.json(&["show"])["result"].clone()
+}
+
+/// The row of a program, a size in bytes and a background in thousandths, on the first storage.
+fn row<'a>(result: &'a Value, program: &str, size: u64, background: u64) -> &'a Value {
+    let rows = result["rows"].as_array().expect("rows");
+    let is_it = |row: &&Value| {
+        (&row["program"], &row["size_bytes"], &row["background_thousandths"])
+            == (&program.into(), &size.into(), &background.into())
+    };
+    rows.iter().find(is_it).unwrap_or_else(|| panic!("no row {program} {size} {background}: {result}"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+/// The line alone: 8 S / (R 1448/1538), a straight line over the size, and a chain that multiplies exactly.
+#[test]
+fn a_bare_copy_takes_what_the_line_takes() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let what = ["--program", "local,bare", "--storage", "memory", "--size", "200 kB,400 kB,600 kB"];
+    let result = copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--contention", "0"]].concat());
+    for size in [400_000, 600_000] {
+        let bare = row(&result, "bare", size, 0);
+        println!("{size}: {:.2} %", number(&bare["error"]) * 100.0);
+        assert!(number(&bare["error"]).abs() < 0.02, "{bare}");
+        assert!((number(&bare["line_seconds"]) / (size as f64 * 8.0 * 1538.0 / 1448.0 / 1e7) - 1.0).abs() < 1e-4);
+    }
+    for fit in result["fits"].as_array().expect("fits").iter().filter(|fit| fit["program"] != "local") {
+        println!("{} {:.2} Mb/s", fit["program"], number(&fit["bits_per_second"]) / 1e6);
+        assert!(number(&fit["worst"]) < 0.03, "no straight line: {fit}");
+        assert!((number(&fit["bits_per_second"]) / (1e7 * 1448.0 / 1538.0) - 1.0).abs() < 0.02, "{fit}");
+        assert_eq!(fit["is_extrapolated"], true);
+    }
+    let chains = result["chains"].as_array().expect("chains");
+    assert_eq!(chains.len(), 3);
+    for chain in chains {
+        let ratio = |name: &str| number(&chain[name]["ratio"]);
+        let all = number(&chain["contention"]["seconds"]) / number(&chain["raw"]["seconds"]);
+        let product = ratio("hardware") * ratio("software") * ratio("contention");
+        assert!((product / all - 1.0).abs() < 1e-9, "{chain}");
+    }
+    for row in result["rows"].as_array().expect("rows") {
+        assert_eq!(row["invalid"], 0, "{row}");
+    }
+}
+
+/// One block of NFS at a time: each takes the round trip and its own octets there and back.
+#[test]
+fn a_file_over_nfs_waits_for_each_block() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    // Reno sends a block at once; BBR paces it, and no form knows how.
+    let network = ["--network", "20 Mb/s", "--delay", "20 ms", "--congestion-control", "reno"];
+    let what = ["--program", "nfs", "--storage", "memory", "--size", "204800 B", "--contention", "0"];
+    let result = copy(&laboratory, &[&what[..], &network].concat());
+    let row = row(&result, "nfs", 204_800, 0);
+    // By hand: 25 blocks of 40 ms, 3.55 + 0.09 of them frames; connecting, the token, CREATE and COMMIT.
+    let round = 0.040 + 8.0 * (8336.0 + 6.0 * 90.0 + 140.0 + 90.0) / 20e6;
+    let by_hand = 25.0 * round + 4.0 * 0.040;
+    let expected = number(&row["expected_seconds"]);
+    assert!((expected / by_hand - 1.0).abs() < 0.005, "{expected} s, by hand {by_hand}");
+    println!("{:.2} % of {expected} s", number(&row["error"]) * 100.0);
+    assert!(number(&row["error"]).abs() < 0.03, "{row}");
+    assert_eq!(row["invalid"], 0, "{row}");
+}
+
+/// What is asked for is there before the copy; and what it leaves is the copy's, since on a line of its own direction the
+/// background does not give way.
+#[test]
+fn beside_a_background_a_copy_gets_what_is_left() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let network = trunk(&laboratory);
+    let what = ["--program", "bare", "--storage", "memory", "--size", "1 MB", "--contention", "60 %"];
+    let result = copy(&laboratory, &[&what[..], &["--network", network.to_str().expect("UTF-8")]].concat());
+    let row = row(&result, "bare", 1_000_000, 600);
+    let used = &row["background_use"];
+    println!("error {:.2} %, {used}", number(&row["error"]) * 100.0);
+    assert!((number(&used["alone"]) - 0.6).abs() < 0.005, "{used}");
+    assert!((number(&used["offered"]) - 0.6).abs() < 0.003, "{used}");
+    let goodput = 8e6 / number(&row["seconds"]["median"]["value"]);
+    let bound = (1.0 - number(&used["during"])) * 1e7 * 1448.0 / 1538.0;
+    assert!(goodput <= bound * 1.01 && goodput >= bound * 0.97, "{goodput:.0} b/s, at most {bound:.0}: {row}");
+}
+
+/// Whoever dies, everybody ends, what was finished is kept, and the run can be finished.
+#[test]
+fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let what = ["--network", "20 Mb/s", "--program", "bare,rcp,ftp", "--storage", "disk", "--size", "1 MB"];
+    let long = [&["copy", "--quiet", "--contention", "0"], &what[..]].concat();
+    let child = laboratory.command(&long).spawn().expect("btu starts");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while laboratory.stored_cells() < 1 {
+        assert!(Instant::now() < deadline, "no cell after 30 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    send(laboratory.process("internal worker"), Signal::SIGKILL);
+    std::thread::sleep(Duration::from_millis(500));
+    send(child.id().cast_signed(), Signal::SIGINT);
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("btu copy --resume r1"), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    copy(&laboratory, &["--resume", "latest"]);
+    let cells = laboratory.json(&["show", "--cells"]);
+    let cells = cells.as_array().expect("a list of cells");
+    assert_eq!(cells.len(), 9);
+    let is_faulty = |cell: &&Value| cell["faults"].as_array().is_some_and(|all| !all.is_empty());
+    let faulty: Vec<&Value> = cells.iter().filter(is_faulty).collect();
+    assert_eq!(faulty.len(), 1, "{faulty:?}");
+    let told = faulty[0]["faults"].to_string();
+    assert!(told.contains("killed by"), "{told}");
+}

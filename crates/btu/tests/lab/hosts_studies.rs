@@ -1,0 +1,171 @@
+//! Studies of scripted cells between real hosts, with agents in stations of a raised network.
+
+use std::process::Output;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::hosts_lab::{Hosts, Trio, ended};
+use crate::support::text;
+
+#[test]
+fn studies_are_measured_between_hosts_and_survive_a_lost_one() {
+    let Some(hosts) = Hosts::raise_trios(1) else { return };
+    hosts.start_agents();
+    let trio = hosts.trio(0);
+    an_application_draws_from_host_to_host(&trio);
+    a_file_is_copied_from_host_to_host(&trio);
+    this_machine_takes_part_itself(&trio);
+    a_server_is_lost_and_the_run_goes_on_later(&trio);
+    what_makes_no_sense_begins_no_run(&trio);
+    hosts.lower();
+}
+
+/// A study on the hosts of the inventory.
+fn measured(trio: &Trio<'_>, study: &str, arguments: &[&str]) -> Value {
+    let inventory = trio.inventory();
+    let result = Hosts::json(trio.desk(&[&[study, "--hosts", &inventory, "--quiet"], arguments].concat()));
+    let run = &result["run"];
+    assert_eq!((&run["state"], &run["suite"]), (&"complete".into(), &study.into()), "{}", run["events"]);
+    let cells = trio.cells();
+    assert!(!cells.is_empty());
+    for cell in &cells {
+        assert_eq!(cell["faults"], Value::Array(Vec::new()), "{cell}");
+    }
+    // In a cell of some milliseconds the kernel may have counted nothing.
+    let counted = cells.iter().filter_map(|cell| cell["machine"].as_object()).flat_map(|times| times.values());
+    assert!(counted.filter_map(Value::as_u64).sum::<u64>() > 0, "{}", cells[0]["machine"]);
+    result
+}
+
+fn an_application_draws_from_host_to_host(trio: &Trio<'_>) {
+    let ends = ["--application", "alpha", "--display", "gamma"];
+    let what = ["--workload", "text", "--protocol", "stop-and-wait,batched", "--transport", "tcp,udp"];
+    let result = measured(trio, "app", &[ends, what[..4].try_into().expect("four words")].concat());
+    let network = &result["run"]["plan"]["network"];
+    assert_eq!(network["kind"], "machines");
+    let hosts: Vec<[&Value; 3]> = network["hosts"]
+        .as_array()
+        .expect("hosts")
+        .iter()
+        .map(|host| [&host["station"], &host["name"], &host["measured"]])
+        .collect();
+    assert_eq!(hosts, [["alpha", "alpha", "10.99.0.10"], ["gamma", "gamma", "10.99.0.12"]]);
+    // What both hosts were like, before and after.
+    assert_eq!(result["run"]["environments"].as_array().map(Vec::len), Some(4));
+    let shown = text(&trio.lab_command(&["show"]).output().expect("btu starts").stdout);
+    for line in
+        [", hosts alpha, gamma, quick profile", "gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417"]
+    {
+        assert!(shown.contains(line), "no `{line}` in {shown}");
+    }
+    for format in ["html", "csv"] {
+        let file = trio.hosts.path(&format!("app.{format}"));
+        let output = trio.lab_command(&["report", "--format", format, "--output", &file]).output().expect("btu starts");
+        assert!(output.status.success(), "{format}: {}", text(&output.stderr));
+    }
+}
+
+fn a_file_is_copied_from_host_to_host(trio: &Trio<'_>) {
+    let result = measured(
+        trio,
+        "copy",
+        &[
+            "--sender",
+            "beta",
+            "--receiver",
+            "alpha",
+            "--program",
+            "bare,ftp,nfs",
+            "--size",
+            "200 kB",
+            "--storage",
+            "disk,memory",
+        ],
+    );
+    let rows = result["result"]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 6, "{rows:?}");
+    // Nobody knows what lies between them, so nothing is expected of it.
+    assert!(
+        rows.iter().all(|row| row["seconds"]["median"]["value"].as_f64().is_some() && row["line_seconds"].is_null()),
+        "{rows:?}"
+    );
+    let left = std::fs::read_dir(trio.hosts.path("scratch-alpha")).expect("the scratch directory").count();
+    assert_eq!(left, 0, "files are left");
+}
+
+/// Beside a single host: nothing runs on this machine before and after.
+fn this_machine_takes_part_itself(trio: &Trio<'_>) {
+    let far = "alpha=198.18.1.1";
+    let result = Hosts::json(trio.desk(&["speed", far, "-t", "300 ms", "--udp", "1 Mb/s", "--quiet"]));
+    let hosts = result["run"]["plan"]["network"]["hosts"].as_array().expect("hosts");
+    let names: Vec<&Value> = hosts.iter().map(|host| &host["name"]).collect();
+    assert_eq!(
+        (names.as_slice(), &hosts[0]["reached"]["by"]),
+        (&[&"here".into(), &"alpha".into()][..], &"here".into())
+    );
+    for row in result["result"]["rows"].as_array().expect("rows") {
+        assert_eq!(row["invalid"], 0, "{row}");
+        assert!(row["round_trip"]["count"].as_u64().is_some_and(|count| count > 2), "{row}");
+    }
+    let shown = text(&trio.lab_command(&["show"]).output().expect("btu starts").stdout);
+    assert!(shown.starts_with("here to alpha: ") && shown.contains("controlled by this machine itself"), "{shown}");
+}
+
+fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
+    let (hosts, inventory) = (trio.hosts, trio.inventory());
+    let server = ["lan", "--hosts", &inventory, "--server", "beta", "--bench", "alpha"];
+    let rest = ["--task", "wp-save-document,fm-sort", "--patience", "2 s", "--quiet"];
+    let child = trio.begin(trio.desk(&[&server[..], &rest].concat()), 3);
+    hosts.signal_agent("beta", Signal::SIGKILL);
+    hosts.bury_agent("beta");
+    let output = ended(child);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("host beta was lost and not found again within 2 s (--patience)"), "{said}");
+    assert!(said.contains("btu lan --resume"), "{said}");
+    hosts.start_agent("beta");
+    hosts.await_agents();
+    let before = trio.runs();
+    let result = Hosts::json(trio.desk(&["lan", "--resume", "latest", "--quiet"]));
+    assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
+    let after = trio.runs();
+    assert!(after.0 == before.0 && after.1 > before.1, "the same run went on: {before:?} {after:?}");
+    // Two tasks: on the own disk, with nobody else, and beside the one other host.
+    let rows = result["result"]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 6, "{rows:?}");
+    assert!(rows.iter().all(|row| row["seconds"]["value"].as_f64().is_some()), "{rows:?}");
+    assert_eq!(result["result"]["warnings"], Value::Array(Vec::new()));
+}
+
+fn refused(trio: &Trio<'_>, arguments: &[&str]) -> Output {
+    let output = trio.desk(arguments).output().expect("btu starts");
+    assert!(!output.status.success());
+    output
+}
+
+fn what_makes_no_sense_begins_no_run(trio: &Trio<'_>) {
+    let (inventory, runs) = (trio.inventory(), trio.runs());
+    let hosts = ["--hosts", inventory.as_str()];
+    for (arguments, code, word) in [
+        (["lan", "--server", "delta"], 2, "there is no host `delta`; there are alpha, beta, gamma"),
+        (["copy", "--contention", "60"], 2, "nobody told the rate"),
+        (["app", "--delay", "5 ms"], 2, "--delay, --set and --scratch"),
+        (["app", "--congestion-control", "reno"], 2, "--congestion-control"),
+        (["lan", "--stations", "2"], 2, "more than there are beside alpha and gamma: 1"),
+    ] {
+        let output = refused(trio, &[&arguments[..], &hosts].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(word), "{said}");
+    }
+    // A host that is not where it is said to be measured.
+    let elsewhere = trio.hosts.path("elsewhere.toml");
+    let written = std::fs::read_to_string(&inventory).expect("the inventory");
+    std::fs::write(&elsewhere, written.replace("10.99.0.11", "10.99.0.99")).expect("written");
+    let output = refused(trio, &["copy", "--hosts", &elsewhere, "--quiet"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("beta") && said.contains("10.99.0.99"), "{said}");
+    assert_eq!(trio.runs(), runs, "a run was begun");
+}

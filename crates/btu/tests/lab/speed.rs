@@ -1,0 +1,128 @@
+//! `btu speed` on drawn networks: rates, round trips and queues that are known, and bad days.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::common::{Laboratory, finish};
+use crate::support::{send, text};
+
+/// Of a rate, as the closed form has it; and of a round trip.
+const RATE: f64 = 0.02;
+const TRIP: f64 = 0.05;
+
+/// Reno is allowed to every station on every kernel, fills queues, and does not pace.
+fn speed(laboratory: &Laboratory, arguments: &[&str]) -> Value {
+    let always = ["speed", "--quiet", "-C", "reno"];
+    let output = laboratory.command(&[&always[..], arguments].concat()).output().expect("btu starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    println!("{}", text(&output.stdout));
+    laboratory.json(&["show"])["result"].clone()
+}
+
+fn row<'a>(result: &'a Value, phase: &str) -> &'a Value {
+    let rows = result["rows"].as_array().expect("rows");
+    rows.iter().find(|row| row["phase"] == phase).unwrap_or_else(|| panic!("no phase {phase}: {result}"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+fn median(row: &Value) -> f64 {
+    number(&row["round_trip"]["median"]["value"])
+}
+
+#[test]
+fn a_line_gives_what_its_closed_form_says() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let line = ["--network", "10 Mb/s", "--delay", "2 ms", "--udp", "5 Mb/s", "-t", "4 s", "--bidirectional"];
+    let result = speed(&laboratory, &line);
+    let expected = number(&result["expected_round_trip_seconds"]);
+    let idle = median(row(&result, "idle"));
+    println!("idle {idle} s of {expected} s");
+    // What the ends take comes on top: some 0.1 ms.
+    assert!((idle - expected) / expected < TRIP && idle > expected * 0.99, "{idle}, not {expected}");
+    for phase in ["up", "down"] {
+        let row = row(&result, phase);
+        assert_eq!(row["invalid"], 0, "{row}");
+        let ratio = number(&row["flows"][0]["transfer_time_ratio"]);
+        println!("{phase}: transfer time ratio {ratio}");
+        assert!((ratio - 1.0).abs() < RATE, "{row}");
+        assert!(number(&row["queue_seconds"]) >= 0.0 && number(&row["near_processors"]) > 0.0, "{row}");
+    }
+    assert_eq!(row(&result, "both")["flows"].as_array().map(Vec::len), Some(2));
+    for phase in ["datagrams-up", "datagrams-down"] {
+        let flow = &row(&result, phase)["flows"][0];
+        for rate in [&flow["sent_bits_per_second"], &flow["goodput"]["value"]] {
+            assert!((number(rate) / 5e6 - 1.0).abs() < RATE, "{phase}: {flow}");
+        }
+        assert_eq!((&flow["lost"], &flow["overtaken"]), (&0.0.into(), &0.into()), "{flow}");
+    }
+}
+
+/// The modem of the bloated home holds 256 KiB, two seconds at its 1 Mb/s; `fq_codel` keeps a small flow's packets out of it.
+#[test]
+fn a_bloated_queue_is_seen_and_a_fair_one_is_not() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let ends = ["--from", "laptop", "--to", "server", "-t", "6 s"];
+    let queue = |network: &str| {
+        let result = speed(&laboratory, &[&["--network", network], &ends[..]].concat());
+        let queue = number(&row(&result, "up")["queue_seconds"]);
+        println!("{network}: {queue} s");
+        queue
+    };
+    let (bloated, fair) = (queue("home-bloated"), queue("home-fq-codel"));
+    assert!((0.5..2.2).contains(&bloated), "{bloated} s");
+    assert!(fair < 0.06, "{fair} s");
+}
+
+/// On a bare network the kernel alone carries packets, and no emulator accounts for them.
+#[test]
+fn a_bare_network_has_a_speed_too() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let result = speed(&laboratory, &["--network", "veth", "-t", "300 ms", "-P", "2"]);
+    for phase in ["up", "down"] {
+        let row = row(&result, phase);
+        assert_eq!((&row["invalid"], &row["flows"][0]["expected_bits_per_second"]), (&0.into(), &Value::Null), "{row}");
+        assert!(number(&row["flows"][0]["goodput"]["value"]) > 1e8, "{row}");
+    }
+}
+
+/// Whoever dies, everybody ends, and the run can be finished.
+#[test]
+fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let line = ["--network", "10 Mb/s", "--profile", "standard", "-t", "400 ms"];
+    let always = ["speed", "--quiet"];
+    let start = |arguments: &[&str], cells: u64| {
+        let child = laboratory.command(arguments).spawn().expect("btu starts");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while laboratory.stored_cells() < cells {
+            assert!(Instant::now() < deadline, "no {cells} cells after 30 s");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        child
+    };
+    let mut child = start(&[&always[..], &line].concat(), 2);
+    send(child.id().cast_signed(), Signal::SIGKILL);
+    child.wait().expect("it is dead");
+    laboratory.assert_swept();
+    let before = laboratory.stored_cells();
+    let child = start(&["speed", "--resume", "latest", "--quiet"], before + 1);
+    send(laboratory.process("internal worker"), Signal::SIGKILL);
+    let began = Instant::now();
+    let output = finish(child);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
+    laboratory.assert_down();
+    let result = laboratory.json(&["show"]);
+    assert_eq!(result["run"]["state"], "complete");
+    // Five blocks of three phases; a worker that was killed while it was needed voids one of them.
+    assert_eq!(laboratory.stored_cells(), 15);
+    let invalid: u64 =
+        result["result"]["rows"].as_array().expect("rows").iter().map(|row| row["invalid"].as_u64().unwrap_or(0)).sum();
+    assert!(invalid <= 1, "{}", result["result"]["warnings"]);
+}

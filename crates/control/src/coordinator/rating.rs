@@ -1,0 +1,147 @@
+//! The rating as the runner measures it: its network is checked and its amounts of work are found out before the first cell.
+
+use std::path::{Path, PathBuf};
+
+use btu_store::{RunId, RunLock, Store};
+use btu_suite::cell::{Load, Row};
+use btu_suite::network::HostRole;
+use btu_suite::plan::Plan;
+use btu_suite::record::{CellRecord, PlacedReport};
+use btu_suite::schedule::{self, Slot};
+use btu_suite::script::{Amount, DEADLINE_FACTOR, Setting};
+use btu_suite::work::Amounts;
+use btu_units::Span;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::check::{self, NetworkCheck};
+use super::error::CoordinatorError;
+use super::ftp::{Doorway, ExternalFtp};
+use super::stage::Stage;
+use super::study::{Calibrated, Pace, Study};
+use super::{Observer, Phase, calibrate, cell, document, secret};
+
+/// A cell that lasts this much longer than its target, and this much on top, is stuck.
+const DEADLINE_MARGIN: Span = Span::from_seconds(15);
+
+/// What is found out before the first cell and kept for the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Calibration {
+    amounts: Amounts,
+    network_check: NetworkCheck,
+}
+
+/// A plan of the rating with what its cells begin from.
+pub struct Rating {
+    plan: Plan,
+    base: Setting,
+    /// Open as long as the run lasts.
+    _doorway: Doorway,
+}
+
+impl Rating {
+    /// What `plan` asks for. `scratch` is an existing directory on the disk that the host activities use, `runtime` a private
+    /// one for sockets; both outlive this. `ftp` is the external server, when one was asked for.
+    ///
+    /// # Errors
+    /// A doorway that cannot be opened, or a kernel without random bytes.
+    pub fn new(
+        plan: Plan,
+        scratch: PathBuf,
+        runtime: &Path,
+        ftp: Option<&ExternalFtp>,
+    ) -> Result<Self, CoordinatorError> {
+        let doorway = Doorway::open(ftp, runtime)?;
+        let target = plan.profile.target;
+        let base = Setting {
+            seed: plan.seed,
+            token: secret::token()?,
+            amount: Amount::Pilot(target),
+            deadline: Span::from_nanoseconds(target.nanoseconds().saturating_mul(DEADLINE_FACTOR)) + DEADLINE_MARGIN,
+            scratch,
+            disk_source: None,
+            ftp: doorway.source()?,
+        };
+        Ok(Self { plan, base, _doorway: doorway })
+    }
+}
+
+impl Study for Rating {
+    type Cell = Row;
+    type Record = CellRecord;
+
+    fn seed(&self) -> u64 {
+        self.plan.seed
+    }
+
+    fn pace(&self) -> Pace {
+        let profile = &self.plan.profile;
+        Pace {
+            most_blocks: profile.most_blocks,
+            budget: profile.budget,
+            guess: Span::from_seconds_f64(profile.target.seconds() * 1.5 + 0.05),
+            deadline: self.base.deadline.into(),
+        }
+    }
+
+    fn missing(&self, block: u32, done: &[CellRecord]) -> Vec<Slot> {
+        schedule::missing(&self.plan, block, done)
+    }
+
+    fn sure_after(&self, block: u32) -> usize {
+        self.plan.profile.least_blocks.saturating_sub(block + 1) as usize * self.plan.rows().len()
+    }
+
+    fn stored(&self, store: &Store, run: RunId) -> Result<Vec<CellRecord>, CoordinatorError> {
+        Ok(store.cells(run)?)
+    }
+
+    fn save(&self, store: &Store, lock: &RunLock, record: &CellRecord) -> Result<(), CoordinatorError> {
+        Ok(store.save_cell(lock, record)?)
+    }
+
+    /// The disk activity's source file on the test station, if there is to be one.
+    async fn furnish(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError> {
+        let Plan { loads, disk_file, seed, .. } = &self.plan;
+        if loads.contains(&Load::Disk) {
+            let scratch = &self.base.scratch;
+            self.base.disk_source = Some(stage.furnish(&HostRole::Test.into(), scratch, *disk_file, *seed).await?);
+        }
+        Ok(())
+    }
+
+    async fn calibrate(
+        &mut self,
+        stage: &mut Stage,
+        observer: &mut dyn Observer,
+    ) -> Result<Calibrated, CoordinatorError> {
+        observer.phase(Phase::Check);
+        let network_check = check::check(stage, &self.plan, &self.base).await?;
+        let findings = network_check.findings();
+        for finding in &findings {
+            observer.notice(finding);
+        }
+        let amounts = calibrate::calibrate(stage, &self.plan, &self.base, observer).await?;
+        let calibration = Calibration { amounts, network_check };
+        let document = Some(document(&calibration)?);
+        self.base.amount = Amount::Fixed(calibration.amounts);
+        Ok(Calibrated { document, findings })
+    }
+
+    fn take_over(&mut self, calibration: Value) -> Result<(), CoordinatorError> {
+        let calibration: Calibration = serde_json::from_value(calibration).map_err(CoordinatorError::Document)?;
+        self.base.amount = Amount::Fixed(calibration.amounts);
+        Ok(())
+    }
+
+    async fn measure(&self, stage: &mut Stage, slot: &Slot) -> Result<CellRecord, CoordinatorError> {
+        let seed = self.plan.cell_seed(slot.block, slot.position);
+        // A token opens the data ports of one attempt: who has overheard an earlier one gets no answer.
+        let setting = Setting { seed, token: secret::token()?, ..self.base.clone() };
+        cell::measure(stage, &self.plan, *slot, &setting).await
+    }
+
+    fn seen<'a>(&self, record: &'a CellRecord) -> (&'a [String], &'a [PlacedReport]) {
+        (&record.faults, &record.reports)
+    }
+}

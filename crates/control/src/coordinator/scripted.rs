@@ -1,0 +1,99 @@
+//! Studies whose cells are scripts, and nothing has to be found out before them.
+
+use std::path::PathBuf;
+
+use btu_store::{NewCell, RunId, RunLock, Store};
+use btu_suite::experiment::{self, CellSetting, Experiment, Measured, Observation, Slot};
+use btu_suite::record::PlacedReport;
+use btu_units::Span;
+use serde_json::Value;
+
+use super::error::CoordinatorError;
+use super::stage::Stage;
+use super::study::{Calibrated, Pace, Study};
+use super::{Observer, secret};
+
+/// A cell's share of its deadline that it is guessed to take before one was measured: activities end long before it.
+const GUESSED_SHARE: u64 = 20;
+
+/// An experiment as the runner measures it.
+#[derive(Debug, Clone)]
+pub struct Scripted<E> {
+    /// What to measure.
+    pub plan: E,
+    /// An existing directory for files of the hosts' activities; each makes one of its own in it.
+    pub scratch: PathBuf,
+}
+
+impl<E: Experiment> Study for Scripted<E> {
+    type Cell = E::Cell;
+    type Record = Measured<E::Cell>;
+
+    fn seed(&self) -> u64 {
+        self.plan.frame().seed
+    }
+
+    fn pace(&self) -> Pace {
+        let frame = self.plan.frame();
+        let guess = Span::from_nanoseconds(frame.deadline.nanoseconds() / GUESSED_SHARE);
+        Pace { most_blocks: frame.blocks, budget: frame.budget, guess, deadline: frame.deadline.into() }
+    }
+
+    fn missing(&self, block: u32, done: &[Self::Record]) -> Vec<Slot<E::Cell>> {
+        self.plan.missing(block, done)
+    }
+
+    fn sure_after(&self, block: u32) -> usize {
+        self.plan.frame().blocks.saturating_sub(block + 1) as usize * self.plan.cells().len()
+    }
+
+    fn stored(&self, store: &Store, run: RunId) -> Result<Vec<Self::Record>, CoordinatorError> {
+        Ok(store.records(run)?)
+    }
+
+    fn save(&self, store: &Store, lock: &RunLock, record: &Self::Record) -> Result<(), CoordinatorError> {
+        let facts = experiment::facts(&self.plan, record);
+        let document = serde_json::to_string(record).map_err(CoordinatorError::Document)?;
+        let cell = NewCell::of((record.block, record.position), &facts, document);
+        Ok(store.save_record(lock, &cell)?)
+    }
+
+    async fn furnish(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
+        Ok(())
+    }
+
+    async fn calibrate(
+        &mut self,
+        _stage: &mut Stage,
+        _observer: &mut dyn Observer,
+    ) -> Result<Calibrated, CoordinatorError> {
+        Ok(Calibrated { document: None, findings: Vec::new() })
+    }
+
+    fn take_over(&mut self, _calibration: Value) -> Result<(), CoordinatorError> {
+        Ok(())
+    }
+
+    async fn measure(&self, stage: &mut Stage, slot: &Slot<E::Cell>) -> Result<Self::Record, CoordinatorError> {
+        let setting = CellSetting {
+            seed: self.plan.cell_seed(slot.block, slot.position),
+            token: secret::token()?,
+            deadline: self.plan.frame().deadline,
+            scratch: self.scratch.clone(),
+        };
+        let script = self.plan.script(&slot.cell, &setting);
+        match stage.play(&script).await {
+            Ok(seen) => Ok(self.plan.record(slot.clone(), seen)),
+            Err(error @ CoordinatorError::Prepare { .. }) => {
+                let Slot { cell, block, position } = slot.clone();
+                let faults = vec![error.to_string()];
+                Ok(Measured { cell, block, position, faults, seen: Observation::default() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn seen<'a>(&self, record: &'a Self::Record) -> (&'a [String], &'a [PlacedReport]) {
+        (&record.faults, &record.seen.reports)
+    }
+}

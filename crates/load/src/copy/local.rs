@@ -1,0 +1,63 @@
+//! A copy on one host: what hardware does without a network.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{FileCopy, Order, Performance};
+use btu_suite::copy::{FileCopied, FileEnd};
+use btu_suite::record::{Outcome, Report};
+use btu_units::Bytes;
+
+use super::store::Stored;
+use super::{BLOCK, Moved, Over};
+use crate::LoadError;
+use crate::account::{Account, now};
+
+/// Source and copy, on the same storage.
+#[derive(Debug)]
+pub(crate) struct Copying {
+    source: Stored,
+    digest: String,
+    copy: Stored,
+}
+
+impl Copying {
+    /// Makes the source and an empty copy.
+    pub(crate) fn prepare(order: &Order, part: &FileCopy) -> Result<Self, LoadError> {
+        let (source, digest) = Stored::source(&part.file, order.seed)?;
+        Ok(Self { source, digest, copy: Stored::empty(&part.file)? })
+    }
+
+    fn copy(&self) -> Result<Over, LoadError> {
+        let connected = now()?;
+        let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
+        while offset < self.source.size() {
+            let bytes = self.source.read(&mut block, offset)?;
+            if first.is_none() {
+                first = Some(now()?);
+            }
+            self.copy.write(bytes, offset)?;
+            offset += bytes.len() as u64;
+        }
+        let last = now()?;
+        self.copy.make_durable()?;
+        Ok(Over { connected, moved: Moved { first: first.unwrap_or(last), last }, durable: now()?, tcp: None })
+    }
+}
+
+impl Performance for Copying {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn perform(self: Box<Self>, _: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        let account = Account::open()?;
+        let over = self.copy()?;
+        let (marks, closed) = (over.marks(account.started()), account.close()?);
+        self.source.check(&self.digest)?;
+        let method = format!("read and write, {} KiB, {}", BLOCK / 1024, self.copy.place());
+        let digest = self.copy.digest()?;
+        let copy = FileEnd { bytes: Bytes::new(self.copy.size()), marks, digest, method, tcp: None };
+        Ok(closed.report(Outcome::FileCopied(FileCopied { source_digest: self.digest, copy })))
+    }
+}

@@ -1,0 +1,70 @@
+//! Copying one file from one host to another, or on one host: the programs of `btu copy`.
+//!
+//! | program | how it connects | the file | the end |
+//! |---|---|---|---|
+//! | bare | one TCP connection, the token first | as it is | one octet back when it is durable |
+//! | rcp | the same | a record with mode, size and name, answered; then as it is | an octet, answered when it is durable |
+//! | ftp | control connection, login with the token | on a data connection, as it is | the reply 226 when it is durable |
+//! | nfs | a connection, the token in each call's credential | CREATE, then WRITEs, some of them on their way at a time | the reply to COMMIT, or to the last WRITE |
+//! | local | not at all | from one file into another | when it is durable |
+//!
+//! The source is made from the order's seed before the clock starts, is on the device, and not in the page cache. What
+//! was sent and what is stored are read again and digested when the clock has stopped.
+
+mod local;
+mod nfs;
+mod rcp;
+mod receive;
+mod send;
+mod store;
+mod stream;
+
+pub(crate) use local::Copying;
+pub(crate) use receive::Receiving;
+pub(crate) use send::Sending;
+pub(crate) use store::Stored;
+
+#[doc(hidden)]
+pub use rcp::fuzz_record;
+
+use btu_suite::copy::Marks;
+use btu_suite::record::TcpInfo;
+use btu_units::Time;
+
+/// Bytes moved at once.
+pub(crate) const BLOCK: usize = 256 * 1024;
+
+/// How often who waits looks whether it still shall.
+const TICK: std::time::Duration = std::time::Duration::from_millis(2);
+
+/// When the file was moved, by this host's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moved {
+    pub(crate) first: Time,
+    pub(crate) last: Time,
+}
+
+/// A copy that is over.
+#[derive(Debug)]
+pub(crate) struct Over {
+    pub(crate) connected: Time,
+    pub(crate) moved: Moved,
+    pub(crate) durable: Time,
+    /// Of programs that let their connection be seen.
+    pub(crate) tcp: Option<TcpInfo>,
+}
+
+impl Over {
+    /// Counted from `start`.
+    pub(crate) fn marks(&self, start: Time) -> Marks {
+        Marks {
+            connected: self.connected.since(start),
+            first_byte: self.moved.first.since(start),
+            last_byte: self.moved.last.since(start),
+            durable: self.durable.since(start),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

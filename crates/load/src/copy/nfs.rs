@@ -1,0 +1,119 @@
+//! A copy over NFS: what a client that keeps nothing does, and the server as the place that the file goes to.
+
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+
+use btu_suite::activity::Token;
+use btu_suite::copy::{FilePlace, NfsWrites, Storage};
+use btu_suite::peers::Callers;
+use btu_traffic::Limit;
+use btu_units::{Span, Time};
+
+use super::store::{Stored, digest};
+use super::{Moved, Over};
+use crate::LoadError;
+use crate::account::now;
+use crate::nfs::{Client, Server, Stability, Transfer, WrittenAt};
+use crate::volume::{ROOT, Volume};
+
+/// What the file is called.
+const NAME: &str = "copy";
+
+/// The source, as it is read by a client; it notes when.
+struct Reading<'a> {
+    source: &'a Stored,
+    offset: u64,
+    first: Option<Time>,
+}
+
+impl Read for Reading<'_> {
+    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+        if self.offset == self.source.size() {
+            return Ok(0);
+        }
+        let length = self.source.read(block, self.offset).map_err(io::Error::other)?.len();
+        self.offset += length as u64;
+        if self.first.is_none() {
+            self.first = now().ok();
+        }
+        Ok(length)
+    }
+}
+
+/// Connects, makes the file, writes it, and has it made durable. The last mark is the answer to the last WRITE.
+pub(super) fn nfs_send(
+    to: SocketAddr,
+    token: &Token,
+    source: &Stored,
+    writes: NfsWrites,
+    patience: Span,
+) -> Result<Over, LoadError> {
+    let stability = if writes.is_sync() { Stability::FileSync } else { Stability::Unstable };
+    let transfer = Transfer { block: writes.block().count() as usize, window: writes.window(), stability };
+    let mut client = Client::connect(to, token, 0, patience)?;
+    let connected = now()?;
+    let root = client.root();
+    let file = client.create(&root, NAME)?.handle;
+    let mut reading = Reading { source, offset: 0, first: None };
+    let written = client.write_file(&file, &mut reading, transfer)?;
+    let last = now()?;
+    if !writes.is_sync() {
+        client.commit_written(&file, &written)?;
+    }
+    let durable = now()?;
+    let first = reading.first.unwrap_or(last);
+    Ok(Over { connected, moved: Moved { first, last }, durable, tcp: None })
+}
+
+/// The server with room for one file.
+#[derive(Debug)]
+pub(super) struct NfsPlace {
+    server: Server,
+    size: u64,
+}
+
+impl NfsPlace {
+    /// Listens on any free port of `address`.
+    pub(super) fn open(
+        address: IpAddr,
+        token: &Token,
+        place: &FilePlace,
+        callers: &Callers,
+    ) -> Result<Self, LoadError> {
+        let volume = match place.storage {
+            Storage::Disk => Volume::new(&place.directory, place.size, Span::ZERO)?,
+            Storage::Memory => Volume::in_memory(place.size, Span::ZERO),
+        };
+        Ok(Self { server: Server::serve(volume, address, *token, callers)?, size: place.size.count() })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Serves until it is told to stop, and then says what came, with its digest.
+    pub(super) fn wait(self, limit: &Limit<'_>) -> Result<(Over, String), LoadError> {
+        let (peer, expected) = (self.server.address(), self.size);
+        while !limit.stopped() {
+            limit.check_time(now()?, "serve a file by NFS", peer)?;
+            std::thread::sleep(super::TICK);
+        }
+        let other = |told: String| LoadError::FileSize { peer, expected, told };
+        let look = |volume: &Volume| -> Result<String, LoadError> {
+            let found = volume.look_up(ROOT, NAME.as_bytes()).map_err(|_| other("no file was made".to_owned()))?;
+            if found.size != expected {
+                return Err(other(format!("{} came", found.size)));
+            }
+            digest(expected, |block, offset| {
+                let failed = |_| other(format!("what came cannot be read back at {offset}"));
+                Ok(volume.read_at(found.node, offset, block).map_err(failed)?.0)
+            })
+        };
+        let (written, looked) = self.server.stop_and_look(look);
+        let digest = looked?;
+        let written = written.ok_or_else(|| other("it was never made durable".to_owned()))?;
+        let WrittenAt { admitted, first, last, durable } = written;
+        Ok((Over { connected: admitted, moved: Moved { first, last }, durable, tcp: None }, digest))
+    }
+}

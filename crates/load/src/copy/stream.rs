@@ -1,0 +1,94 @@
+//! The file as it goes over one connection, and the octets that answer it.
+
+use btu_traffic::{Flow, Limit};
+
+use super::store::Stored;
+use super::{BLOCK, Moved, Over};
+use crate::LoadError;
+use crate::account::now;
+
+/// Everything is well.
+pub(super) const DONE: u8 = 0;
+
+const SEND: &str = "send the file";
+const RECEIVE: &str = "receive the file";
+
+/// Sends the whole file. The first mark is taken when the first block has been read and goes to the kernel, the last when
+/// the kernel has taken the last one.
+pub(super) fn send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Moved, LoadError> {
+    let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
+    while offset < source.size() {
+        let bytes = source.read(&mut block, offset)?;
+        if first.is_none() {
+            first = Some(now()?);
+        }
+        flow.write(bytes, limit, SEND)?;
+        offset += bytes.len() as u64;
+    }
+    let last = now()?;
+    Ok(Moved { first: first.unwrap_or(last), last })
+}
+
+/// Receives as many bytes as the file has to have.
+pub(super) fn receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<Moved, LoadError> {
+    let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
+    loop {
+        let room = usize::try_from(copy.size() - offset).unwrap_or(usize::MAX).min(BLOCK);
+        let length = flow.read(&mut block[..room], limit, RECEIVE)?;
+        let came = now()?;
+        if length == 0 {
+            return Err(other_size(flow, copy, format!("ended after {offset}")));
+        }
+        copy.write(&block[..length], offset)?;
+        offset += length as u64;
+        let first = *first.get_or_insert(came);
+        if offset == copy.size() {
+            return Ok(Moved { first, last: came });
+        }
+    }
+}
+
+/// The error for a file that is not as large as it has to be.
+pub(super) fn other_size(flow: &Flow, copy: &Stored, told: String) -> LoadError {
+    LoadError::FileSize { peer: flow.peer(), expected: copy.size(), told }
+}
+
+/// Waits for the receiver's octet.
+pub(super) fn hear_done(flow: &Flow, limit: &Limit<'_>, doing: &'static str) -> Result<(), LoadError> {
+    let mut octet = [0];
+    let answer = match flow.read(&mut octet, limit, doing)? {
+        0 => "it closed the connection before it said that it has the file",
+        _ if octet == [DONE] => return Ok(()),
+        // Words of rcp's: an error, and one that ends all.
+        _ if octet == [1] || octet == [2] => "it answered with an error",
+        _ => "its answer is none that there is",
+    };
+    Err(LoadError::NotTaken { peer: flow.peer(), answer })
+}
+
+/// Says that everything is well.
+pub(super) fn say_done(flow: &Flow, limit: &Limit<'_>) -> Result<(), LoadError> {
+    Ok(flow.write(&[DONE], limit, "answer the sender")?)
+}
+
+/// Sends the file and nothing else; its end is told by its length.
+pub(super) fn bare_send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+    let connected = now()?;
+    let moved = send(flow, source, limit)?;
+    flow.finish_sending()?;
+    hear_done(flow, limit, "wait until the copy is durable")?;
+    Ok(Over { connected, moved, durable: now()?, tcp: None })
+}
+
+/// Receives the file, makes it durable, and says so.
+pub(super) fn bare_receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+    let connected = now()?;
+    let moved = receive(flow, copy, limit)?;
+    copy.make_durable()?;
+    let durable = now()?;
+    say_done(flow, limit)?;
+    if flow.read(&mut [0], limit, "wait for the sender to end")? != 0 {
+        return Err(other_size(flow, copy, "sent more".to_owned()));
+    }
+    Ok(Over { connected, moved, durable, tcp: None })
+}

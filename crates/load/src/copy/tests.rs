@@ -1,0 +1,235 @@
+//! Copies over loopback by every program, and ends that misbehave.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use btu_suite::activity::{Activity, FileCopy, FileReceive, FileSend, Order, Performance, Token};
+use btu_suite::copy::{FileCopied, FileEnd, FilePlace, Program, Storage};
+use btu_suite::peers::Callers;
+use btu_suite::record::{Outcome, Report};
+use btu_units::{Bytes, Span};
+
+use super::*;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const TOKEN: Token = *b"sixteen byte key";
+const REMOTE: [Program; 3] = [Program::Bare, Program::Rcp, Program::Ftp];
+
+/// Whoever serves does so until it is told to stop.
+static STOPPED: AtomicBool = AtomicBool::new(true);
+
+fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
+    FilePlace { size: Bytes::new(size), storage, directory: directory.to_owned() }
+}
+
+fn order(activity: Activity) -> Order {
+    Order { seed: 7, deadline: Span::from_seconds(10), activity }
+}
+
+fn prepared(activity: Activity) -> Box<dyn Performance> {
+    crate::prepare(&order(activity), &Callers::any()).expect("prepared").expect("one of this room's")
+}
+
+fn receiver(program: Program, file: FilePlace) -> (SocketAddr, thread::JoinHandle<Result<Report, String>>) {
+    let receiver = prepared(Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file }));
+    let address = receiver.endpoint().expect("it listens");
+    let performed = move || receiver.perform(&AtomicBool::new(false)).map_err(|error| error.to_string());
+    (address, thread::spawn(performed))
+}
+
+fn send(program: Program, to: SocketAddr, token: Token, file: FilePlace) -> Result<Report, String> {
+    let send = FileSend { program, to, token, file, wait: Span::ZERO };
+    let sender = prepared(Activity::FileSend(send));
+    sender.perform(&AtomicBool::new(false)).map_err(|error| error.to_string())
+}
+
+fn ends(sent: Report, received: Report) -> [FileEnd; 2] {
+    match (sent.outcome, received.outcome) {
+        (Outcome::FileSent(sent), Outcome::FileReceived(received)) => [sent, received],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_program_brings_the_same_file_and_both_ends_account_for_it() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in REMOTE {
+        for (size, storage) in [(1, Storage::Memory), (3_000_001, Storage::Memory), (3_000_001, Storage::Disk)] {
+            let file = place(size, storage, directory.path());
+            let (address, taking) = receiver(program, file.clone());
+            let sent = send(program, address, TOKEN, file).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let duration = sent.duration();
+            let [sent, received] = ends(sent, taking.join().expect("no panic").expect("received"));
+            assert_eq!((sent.bytes, received.bytes), (Bytes::new(size), Bytes::new(size)), "{program}");
+            assert_eq!(sent.digest, received.digest, "{program} {storage}");
+            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
+            assert!(sent.marks.connected > Span::ZERO && sent.marks.durable <= duration, "{program}: {sent:?}");
+            // The receiver was done before the sender heard of it.
+            let (there, here) = (received.marks.durable, sent.marks.durable);
+            assert!(there <= here, "{program}: {there} at the receiver, {here} at the sender");
+            assert_eq!(sent.tcp.is_some(), program != Program::Ftp);
+        }
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+/// By every way of writing; the server is told to stop when the client has ended, as a run does.
+#[test]
+fn nfs_brings_the_same_file_by_every_way_of_writing() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for writes in ["nfs", "nfs-16", "nfs-sync", "nfs-4-64k-sync", "nfs-1024k"] {
+        let program: Program = writes.parse().expect(writes);
+        for storage in Storage::ALL {
+            let file = place(700_001, storage, directory.path());
+            let server =
+                prepared(Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file: file.clone() }));
+            let address = server.endpoint().expect("it listens");
+            send(program, address, *b"another byte key", file.clone()).expect_err("a stranger");
+            let sent = send(program, address, TOKEN, file).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let received = server.perform(&STOPPED).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let [sent, received] = ends(sent, received);
+            assert_eq!(sent.digest, received.digest, "{program} {storage}");
+            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
+            assert!(received.marks.durable <= sent.marks.durable, "{program}: {sent:?} {received:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_over_nfs_that_is_not_whole_is_told() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    let program: Program = "nfs".parse().expect("a program");
+    for (told, wanted) in [(0, "no file was made"), (90_000, "90000 came"), (300_000, "")] {
+        let file = place(200_000, Storage::Memory, directory.path());
+        let server = prepared(Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file }));
+        let address = server.endpoint().expect("it listens");
+        if told > 0 {
+            let sent = send(program, address, TOKEN, place(told, Storage::Memory, directory.path()));
+            assert_eq!(sent.is_ok(), told < 200_000, "there is room for one file: {sent:?}");
+        }
+        let error = server.perform(&STOPPED).expect_err("another size").to_string();
+        assert!(error.contains("a file of 200000 bytes") && error.contains(wanted), "{told}: {error}");
+    }
+}
+
+#[test]
+fn a_local_copy_is_the_same_file() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for storage in Storage::ALL {
+        let copying = prepared(Activity::FileCopy(FileCopy { file: place(700_000, storage, directory.path()) }));
+        let report = copying.perform(&AtomicBool::new(false)).expect("copied");
+        let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else { panic!("{report:?}") };
+        assert_eq!((copy.digest == source_digest, copy.bytes), (true, Bytes::new(700_000)));
+        assert!(copy.marks.ascend(), "{copy:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_copied_is_known_before_the_clock_starts() {
+    let refused = |activity| {
+        let prepared = crate::prepare(&order(activity), &Callers::any());
+        prepared.err().expect("refused").to_string()
+    };
+    let file = |size, storage| place(size, storage, Path::new("/nonexistent"));
+    assert!(refused(Activity::FileCopy(FileCopy { file: file(0, Storage::Memory) })).contains("0 B"));
+    assert!(refused(Activity::FileCopy(FileCopy { file: file(1, Storage::Disk) })).contains("/nonexistent"));
+    let on = FileReceive { program: Program::Local, on: HERE, token: TOKEN, file: file(1, Storage::Memory) };
+    assert!(refused(Activity::FileReceive(on)).contains("no other end"));
+    let directory = tempfile::tempdir().expect("tempdir");
+    let endless = place(1 << 60, Storage::Disk, directory.path());
+    assert!(refused(Activity::FileCopy(FileCopy { file: endless })).contains("less than the"));
+}
+
+/// Another size than the order's is one sentence at the receiver, and one at the sender.
+#[test]
+fn a_file_of_another_size_is_found_out() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in REMOTE {
+        for (told, wanted) in [(100_000, "100000"), (300_001, "")] {
+            let (address, taking) = receiver(program, place(200_000, Storage::Memory, directory.path()));
+            let sent = send(program, address, TOKEN, place(told, Storage::Memory, directory.path()));
+            let error = taking.join().expect("no panic").expect_err("another size");
+            assert!(error.contains("a file of 200000 bytes") && error.contains(wanted), "{program} {told}: {error}");
+            // Of a file that is too long, bare's sender may have heard before that all is well.
+            assert!(sent.is_err() || (program == Program::Bare && told > 200_000), "{program} {told}: {sent:?}");
+        }
+    }
+}
+
+#[test]
+fn nobody_without_the_token_is_heard_and_the_file_still_comes() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in REMOTE {
+        let file = place(50_000, Storage::Memory, directory.path());
+        let (address, taking) = receiver(program, file.clone());
+        send(program, address, *b"another byte key", file.clone()).expect_err("a stranger");
+        send(program, address, TOKEN, file).expect("the sender");
+        taking.join().expect("no panic").expect("received");
+    }
+}
+
+/// A peer that dies, or says something else, at every step: an error that names it, at once.
+#[test]
+fn peers_that_die_or_talk_nonsense_are_named() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in [Program::Bare, Program::Rcp] {
+        for said in [&b""[..], b"C", b"C0644 9999 x\n", b"D0755 0 x\n", &[b'x'; 400], b"\x01no\n", b"\xff\xff"] {
+            let (address, taking) = receiver(program, place(9_000, Storage::Memory, directory.path()));
+            let mut stranger = TcpStream::connect(address).expect("connected");
+            stranger.write_all(&[&TOKEN[..], said].concat()).expect("said");
+            stranger.shutdown(Shutdown::Write).expect("ended");
+            let error = taking.join().expect("no panic").expect_err("no file");
+            assert!(error.contains("127.0.0.1"), "{program}: {error}");
+        }
+        for answer in [&b""[..], b"\x00", b"\x00\x00", b"\x01no space\n", b"x"] {
+            let listener = TcpListener::bind((HERE, 0)).expect("bound");
+            let address = listener.local_addr().expect("bound");
+            let peer = thread::spawn(move || {
+                let mut sender = listener.accept().expect("a sender").0;
+                sender.write_all(answer).expect("said");
+                // Reads what comes, so that the connection is not reset, and then is gone.
+                sender.set_read_timeout(Some(Duration::from_millis(100))).expect("set");
+                while sender.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {}
+            });
+            let sent = send(program, address, TOKEN, place(100_000, Storage::Memory, directory.path()));
+            let right = program == Program::Bare && answer.starts_with(b"\x00");
+            assert_eq!(sent.is_ok(), right, "{program} {answer:?}: {sent:?}");
+            if let Err(error) = sent {
+                assert!(error.contains(&address.to_string()), "{error}");
+            }
+            peer.join().expect("no panic");
+        }
+    }
+}
+
+#[test]
+fn a_source_that_changes_is_told() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    let (source, digest) = Stored::source(&place(10_000, Storage::Disk, directory.path()), 1).expect("made");
+    source.check(&digest).expect("as it was");
+    source.write(b"other words", 500).expect("written");
+    let error = source.check(&digest).expect_err("changed").to_string();
+    assert!(error.contains("changed while it was read: it has another content"), "{error}");
+    let (_, other) = Stored::source(&place(10_000, Storage::Disk, directory.path()), 2).expect("made");
+    assert_ne!(digest, other, "the seed decides");
+}
+
+/// Whoever waits for somebody who never comes ends at the deadline, and by `stop`.
+#[test]
+fn nobody_waits_for_ever() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in REMOTE {
+        let file = place(100, Storage::Memory, directory.path());
+        let receive = Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file });
+        let short = Order { deadline: Span::from_milliseconds(100), ..order(receive.clone()) };
+        let waiting = crate::prepare(&short, &Callers::any()).expect("prepared").expect("one of this room's");
+        let error = waiting.perform(&AtomicBool::new(false)).expect_err("nobody came").to_string();
+        assert!(error.contains("deadline"), "{program}: {error}");
+        let error = prepared(receive).perform(&AtomicBool::new(true)).expect_err("stopped").to_string();
+        assert!(error.contains("stopped"), "{program}: {error}");
+    }
+}

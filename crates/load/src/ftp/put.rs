@@ -1,0 +1,40 @@
+//! The FTP client that stores a file: for copies.
+
+use std::net::SocketAddr;
+
+use btu_suite::activity::Token;
+
+use super::fetch::Session;
+use super::inbox::{NAME, password};
+use crate::LoadError;
+use crate::account::now;
+use crate::copy::{BLOCK, Moved, Over, Stored};
+
+/// Logs in at `server`, stores the file there, and waits until the server says that it is.
+pub(crate) fn put(server: SocketAddr, token: &Token, source: &Stored) -> Result<Over, LoadError> {
+    let mut session = Session::log_in(server, "btu", &password(token))?;
+    let connected = now()?;
+    let stored = store(&mut session, source);
+    if stored.is_err() {
+        session.hurry();
+    }
+    let (moved, durable) = stored?;
+    session.log_out(None);
+    Ok(Over { connected, moved, durable, tcp: None })
+}
+
+fn store(session: &mut Session, source: &Stored) -> Result<(Moved, btu_units::Time), LoadError> {
+    let mut transfer = session.store(NAME)?;
+    let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
+    while offset < source.size() {
+        let bytes = source.read(&mut block, offset)?;
+        if first.is_none() {
+            first = Some(now()?);
+        }
+        transfer.write(bytes)?;
+        offset += bytes.len() as u64;
+    }
+    let last = now()?;
+    transfer.complete_store()?;
+    Ok((Moved { first: first.unwrap_or(last), last }, now()?))
+}

@@ -1,0 +1,36 @@
+//! The parts of `btu lan`: a file server, a foreground task, and background stations.
+
+mod serve;
+mod station;
+mod task;
+mod work;
+
+use btu_units::{Span, Time};
+
+use crate::{LoadError, account};
+
+pub(crate) use serve::ServingFiles;
+pub(crate) use station::Station;
+pub(crate) use task::prepare as prepare_task;
+
+/// How long an answer is waited for: far longer than any queue here, and a server that is gone is known at once.
+const PATIENCE: Span = Span::from_seconds(60);
+
+/// Sleeps until `due`.
+fn wait_until(due: Time) -> Result<(), LoadError> {
+    loop {
+        let now = account::now()?;
+        if now >= due {
+            return Ok(());
+        }
+        std::thread::sleep(due.since(now).into());
+    }
+}
+
+/// Has waits end when they are due: the default slack of 50 us is added to every one (prctl(2)). A refusal shows as lateness.
+fn wake_in_time() {
+    let _ = nix::sys::prctl::set_timerslack(1);
+}
+
+#[cfg(test)]
+mod tests;

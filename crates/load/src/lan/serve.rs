@@ -1,0 +1,60 @@
+//! The file server of a cell.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use btu_suite::activity::{FilesServe, Performance};
+use btu_suite::lan::{FilesServed, ServedClient};
+use btu_suite::peers::Callers;
+use btu_suite::record::{Outcome, Report};
+
+use crate::LoadError;
+use crate::account::Account;
+use crate::nfs::{ClientAccount, Server, ServerSettings};
+
+/// How often it is looked whether to stop.
+const TICK: Duration = Duration::from_millis(5);
+
+/// The server, running since it was prepared: files are made before anybody's clock starts.
+#[derive(Debug)]
+pub(crate) struct ServingFiles {
+    server: Server,
+}
+
+impl ServingFiles {
+    pub(crate) fn prepare(order: &FilesServe, callers: &Callers) -> Result<Self, LoadError> {
+        let settings = ServerSettings {
+            address: order.address,
+            token: order.token,
+            directory: order.directory.clone(),
+            room: order.room,
+            service: order.service,
+        };
+        Ok(Self { server: Server::start(&settings, callers)? })
+    }
+}
+
+impl Performance for ServingFiles {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        Some(self.server.address())
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        let account = Account::open()?;
+        while !stop.load(Ordering::Relaxed) {
+            thread::sleep(TICK);
+        }
+        // The background stations are told to stop at the same time, and end their transactions first.
+        let clients = self.server.stop();
+        let closed = account.close()?;
+        let clients = clients.iter().map(|(client, account)| served(*client, account)).collect();
+        Ok(closed.report(Outcome::FilesServed(FilesServed { clients })))
+    }
+}
+
+fn served(client: u32, account: &ClientAccount) -> ServedClient {
+    let ClientAccount { operations, read, written, met, stayed } = *account;
+    ServedClient { client, operations, read, written, met, stayed }
+}

@@ -1,0 +1,96 @@
+//! The foreground task of a cell, timed.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{FilesPlace, FilesTask, Performance};
+use btu_suite::lan::{SETUP_CLIENT, TaskDone};
+use btu_suite::record::{Outcome, Report};
+use btu_units::{Span, hexadecimal};
+use sha2::{Digest, Sha256};
+
+use super::work::Work;
+use super::{PATIENCE, wait_until, wake_in_time};
+use crate::LoadError;
+use crate::account::{self, Account};
+use crate::files::{Files, LocalFiles, RemoteFiles};
+use crate::nfs::Client;
+
+/// A task is done so often at most, however quick it is.
+const MOST_TIMES: usize = 1000;
+
+/// A task, ready to go: its files are there.
+#[derive(Debug)]
+struct Tasking<F> {
+    work: Work,
+    files: F,
+    /// Who made the files and looks at what is left, where that is another client; of its own disk a station has one.
+    setup: Option<F>,
+    lead: Span,
+    target: Span,
+}
+
+/// Makes the task's files, at the server or here.
+pub(crate) fn prepare(seed: u64, order: &FilesTask) -> Result<Box<dyn Performance>, LoadError> {
+    let work = Work::new(order.task, seed);
+    let (lead, target) = (order.lead, order.target);
+    Ok(match &order.place {
+        FilesPlace::Server(server) => {
+            let connect = |client| Client::connect(*server, &order.token, client, PATIENCE).map(RemoteFiles::new);
+            let mut setup = connect(SETUP_CLIENT)?;
+            work.lay_out(&mut setup)?;
+            Box::new(Tasking { work, files: connect(0)?, setup: Some(setup), lead, target })
+        }
+        FilesPlace::Own { directory, room, service } => {
+            let mut files = LocalFiles::new(directory, *room, *service)?;
+            work.lay_out(&mut files)?;
+            Box::new(Tasking { work, files, setup: None, lead, target })
+        }
+    })
+}
+
+impl<F: Files> Tasking<F> {
+    fn run(&mut self, account: &Account) -> Result<TaskDone, LoadError> {
+        wake_in_time();
+        let made = self.files.operations();
+        let start = account.started() + self.lead;
+        wait_until(start)?;
+        let (mut times, mut wrong) = (Vec::with_capacity(MOST_TIMES), 0);
+        loop {
+            let began = account::now()?;
+            self.work.perform(&mut self.files)?;
+            let ended = account::now()?;
+            times.push(ended.since(began));
+            wrong += u64::from(!self.work.is_right());
+            if ended >= start + self.target || times.len() == MOST_TIMES {
+                break;
+            }
+        }
+        let operations = self.files.operations() - made;
+        let others = self.setup.as_mut().unwrap_or(&mut self.files);
+        wrong += u64::from(!self.work.is_left(others)?);
+        let setup_operations = self.setup.as_ref().map_or_else(|| self.files.operations() - operations, F::operations);
+        let digest = Sha256::digest(self.work.outcome());
+        Ok(TaskDone {
+            times,
+            operations,
+            setup_operations,
+            read: self.work.read,
+            written: self.work.written,
+            wrong,
+            digest: hexadecimal(&digest),
+        })
+    }
+}
+
+impl<F: Files + Send> Performance for Tasking<F> {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        let account = Account::open()?;
+        let done = self.run(&account)?;
+        Ok(account.close()?.report(Outcome::TaskDone(done)))
+    }
+}

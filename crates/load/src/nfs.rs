@@ -1,0 +1,67 @@
+//! NFS version 3 over TCP (RFC 1813, RFC 5531): a server of files of its own, and a blocking client with a window.
+//!
+//! ```no_run
+//! # use btu_load::nfs::{Client, NfsError, Stability, Transfer};
+//! # use btu_units::Span;
+//! # fn copy(server: std::net::SocketAddr, token: [u8; 16]) -> Result<(), NfsError> {
+//! let mut client = Client::connect(server, &token, 0, Span::from_seconds(10))?;
+//! let root = client.root();
+//! let file = client.create(&root, "copy")?.handle;
+//! let transfer = Transfer { block: 8192, window: 16, stability: Stability::Unstable };
+//! let written = client.write_file(&file, &mut &b"content"[..], transfer)?;
+//! client.commit_written(&file, &written)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The calls are NULL, GETATTR, SETATTR (size), LOOKUP, READ, WRITE, CREATE, MKDIR, REMOVE, RMDIR, RENAME and COMMIT. The codec is
+//! our own: it borrows from what came, so that reading and writing files allocates nothing for each message, and it makes no
+//! room for a length that a peer claims. The tests have the server answer one that others wrote.
+
+mod account;
+mod answer;
+mod client;
+mod door;
+mod error;
+mod moments;
+mod protocol;
+mod rpc;
+mod server;
+mod session;
+mod transfer;
+mod xdr;
+
+pub use account::{ClientAccount, OTHERS};
+pub use answer::{Attributes, Found, Status};
+pub use client::Client;
+pub use error::NfsError;
+pub(crate) use moments::Written as WrittenAt;
+pub use protocol::{Handle, LONGEST_NAME, MOST_DATA, Stability};
+pub use server::{MOST_CLIENTS, Server, ServerSettings};
+pub use transfer::{Transfer, Uncommitted};
+
+use xdr::Reader;
+
+/// For fuzzers: what a stranger says at the door, and what somebody with the token says in a call.
+#[doc(hidden)]
+pub fn fuzz_call(octets: &[u8]) {
+    let token = [7; 16];
+    assert!(!door::presents(octets, &token) || octets.len() > 32);
+    let mut reader = Reader::new(octets);
+    if let Ok(header) = rpc::CallHeader::read(&mut reader) {
+        let _ = protocol::Call::read(header.procedure, reader);
+    }
+    for procedure in 0..24 {
+        let _ = protocol::Call::read(procedure, Reader::new(octets));
+    }
+}
+
+/// For fuzzers: what a server answers.
+#[doc(hidden)]
+pub fn fuzz_answer(octets: &[u8]) {
+    let _ = rpc::read_answer(&mut Reader::new(octets));
+    answer::read_all(octets);
+}
+
+#[cfg(test)]
+mod tests;

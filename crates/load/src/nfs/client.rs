@@ -1,0 +1,277 @@
+//! A blocking client. It keeps nothing of what it read or looked up: every call goes over the network.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use btu_suite::activity::Token;
+use btu_units::Span;
+
+use super::answer::{self, Attributes, Found, Piece, Written};
+use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability};
+use super::rpc::{self, CallHeader, Credential};
+use super::xdr::{Garbled, Reader, Writer};
+use super::{NfsError, Status};
+use crate::pump::{self, Patience, Socket, TICK};
+
+/// A client waits as long as it is patient, and no other thread tells it to stop: its process is ended then.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// A connection to an NFS version 3 server that knows this client's token.
+#[derive(Debug)]
+pub struct Client {
+    stream: TcpStream,
+    server: SocketAddr,
+    credential: Credential,
+    root: Handle,
+    transaction: u32,
+    calls: u64,
+    patience: Span,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+/// An answer that came: what it is to, and where in the input its body is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrived {
+    pub(super) transaction: u32,
+    start: usize,
+    end: usize,
+}
+
+impl Client {
+    /// Connects, says `token` and which `client` this is to the server's account, and waits for the answer. No answer to any call
+    /// is waited for longer than `patience`.
+    ///
+    /// # Errors
+    /// [`NfsError::Connect`], and [`NfsError::SentAway`] where the server knows another token or is full.
+    pub fn connect(server: SocketAddr, token: &Token, client: u32, patience: Span) -> Result<Self, NfsError> {
+        let failed = |source| NfsError::Connect { server, source };
+        let wait = Duration::from(patience).max(Duration::from_millis(1));
+        let stream = TcpStream::connect_timeout(&server, wait).map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        stream.limit(TICK).map_err(failed)?;
+        let mut client = Self {
+            stream,
+            server,
+            credential: Credential::new(token, client),
+            root: Handle::root(token),
+            transaction: 0,
+            calls: 0,
+            patience,
+            input: Vec::new(),
+            output: Vec::new(),
+        };
+        client.call("NULL", &Call::Null, |_| Ok(())).map_err(|error| match error {
+            NfsError::Connection { .. } => NfsError::SentAway { server },
+            other => other,
+        })?;
+        client.calls = 0;
+        Ok(client)
+    }
+
+    /// The server's address.
+    pub fn server(&self) -> SocketAddr {
+        self.server
+    }
+
+    /// Calls that were answered, whatever the answer; the one that opens the connection is none, as in the server's account.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// The directory that everything is in.
+    pub fn root(&self) -> Handle {
+        self.root
+    }
+
+    /// GETATTR: what the server says of a node.
+    ///
+    /// # Errors
+    /// As of every call: a connection that broke off, no answer in time, an answer that is none, a refusal.
+    pub fn attributes(&mut self, node: &Handle) -> Result<Attributes, NfsError> {
+        self.call("GETATTR", &Call::GetAttributes { node: *node }, Attributes::read)
+    }
+
+    /// LOOKUP: what a name in a directory means.
+    ///
+    /// # Errors
+    /// As of every call; [`NfsError::is_no_such_file`] tells a name that means nothing.
+    pub fn look_up(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
+        self.call("LOOKUP", &Call::Lookup { name: entry(directory, name) }, Found::read_looked_up)
+    }
+
+    /// CREATE, unchecked: makes a file, or empties the one that is called so.
+    ///
+    /// # Errors
+    /// As of every call.
+    pub fn create(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
+        self.call("CREATE", &Call::Create { name: entry(directory, name) }, Found::read_made)
+    }
+
+    /// MKDIR.
+    ///
+    /// # Errors
+    /// As of every call.
+    pub fn make_directory(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
+        self.call("MKDIR", &Call::MakeDirectory { name: entry(directory, name) }, Found::read_made)
+    }
+
+    /// REMOVE: a file.
+    ///
+    /// # Errors
+    /// As of every call.
+    pub fn remove(&mut self, directory: &Handle, name: &str) -> Result<(), NfsError> {
+        self.call("REMOVE", &Call::Remove { name: entry(directory, name) }, |_| Ok(()))
+    }
+
+    /// RENAME: a file, which may replace another one.
+    ///
+    /// # Errors
+    /// As of every call.
+    pub fn rename(&mut self, from: (&Handle, &str), to: (&Handle, &str)) -> Result<(), NfsError> {
+        let call = Call::Rename { from: entry(from.0, from.1), to: entry(to.0, to.1) };
+        self.call("RENAME", &call, |_| Ok(()))
+    }
+
+    /// SETATTR: cuts a file, or lengthens it by zeros.
+    ///
+    /// # Errors
+    /// As of every call.
+    pub fn set_size(&mut self, file: &Handle, size: u64) -> Result<(), NfsError> {
+        self.call("SETATTR", &Call::SetSize { node: *file, size: Some(size) }, |_| Ok(()))
+    }
+
+    /// READ: up to [`MOST_DATA`] octets from `offset`. Returns how many came and whether the file ends with them; servers may send
+    /// fewer than were asked for.
+    ///
+    /// # Errors
+    /// As of every call.
+    pub fn read_at(&mut self, file: &Handle, offset: u64, into: &mut [u8]) -> Result<(usize, bool), NfsError> {
+        let count = into.len().min(MOST_DATA);
+        self.call("READ", &Call::Read { node: *file, offset, count: count as u32 }, |from| {
+            let piece = Piece::read(from)?;
+            into.get_mut(..piece.data.len()).ok_or(Garbled)?.copy_from_slice(piece.data);
+            Ok((piece.data.len(), piece.is_end))
+        })
+    }
+
+    /// WRITE: up to [`MOST_DATA`] octets at `offset`.
+    ///
+    /// # Errors
+    /// As of every call; a server that took less than was sent is one without room.
+    pub fn write_at(
+        &mut self,
+        file: &Handle,
+        offset: u64,
+        octets: &[u8],
+        stability: Stability,
+    ) -> Result<(), NfsError> {
+        for (index, data) in octets.chunks(MOST_DATA).enumerate() {
+            let offset = offset + (index * MOST_DATA) as u64;
+            let call = Call::Write { node: *file, offset, stability, data };
+            let written = self.call("WRITE", &call, Written::read)?;
+            self.all_written(written, data.len())?;
+        }
+        Ok(())
+    }
+
+    /// COMMIT: returns when the server's device has all that was written to the file; the answer is the server's verifier.
+    ///
+    /// # Errors
+    /// As of every call.
+    pub fn commit(&mut self, file: &Handle) -> Result<[u8; 8], NfsError> {
+        self.call("COMMIT", &Call::Commit { node: *file }, answer::read_committed)
+    }
+
+    /// A call and its answer, one at a time.
+    fn call<T>(
+        &mut self,
+        name: &'static str,
+        call: &Call<'_>,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Garbled>,
+    ) -> Result<T, NfsError> {
+        let transaction = self.send(name, call)?;
+        let arrived = self.receive(name)?;
+        if arrived.transaction != transaction {
+            return Err(self.garbled(name));
+        }
+        self.body(name, arrived, matches!(call, Call::Null), read)
+    }
+
+    /// Sends a call and returns its number.
+    pub(super) fn send(&mut self, name: &'static str, call: &Call<'_>) -> Result<u32, NfsError> {
+        self.transaction = self.transaction.wrapping_add(1);
+        rpc::begin(&mut self.output);
+        let mut to = Writer::new(&mut self.output);
+        CallHeader::write(self.transaction, call.procedure(), &self.credential, &mut to);
+        call.write(&mut to);
+        rpc::finish(&mut self.output);
+        let patience = Patience::new(&NEVER, self.patience.into());
+        pump::write(&mut self.stream, &self.output, &patience).map_err(|error| self.failed(name, error))?;
+        Ok(self.transaction)
+    }
+
+    /// Waits for an answer, to whichever call.
+    pub(super) fn receive(&mut self, name: &'static str) -> Result<Arrived, NfsError> {
+        let patience = Patience::new(&NEVER, self.patience.into());
+        let length = rpc::read_record(&mut self.stream, &mut self.input, LONGEST_RECORD, &patience)
+            .and_then(|length| length.ok_or_else(|| ErrorKind::UnexpectedEof.into()))
+            .map_err(|error| self.failed(name, error))?;
+        let mut reader = Reader::new(&self.input[..length]);
+        let (transaction, is_taken) = rpc::read_answer(&mut reader).map_err(|Garbled| self.garbled(name))?;
+        if !is_taken {
+            return Err(self.garbled(name));
+        }
+        self.calls += 1;
+        Ok(Arrived { transaction, start: length - reader.left(), end: length })
+    }
+
+    /// The body of an answer: its status, and what `read` makes of the rest.
+    pub(super) fn body<'a, T>(
+        &'a self,
+        name: &'static str,
+        arrived: Arrived,
+        is_null: bool,
+        read: impl FnOnce(&mut Reader<'a>) -> Result<T, Garbled>,
+    ) -> Result<T, NfsError> {
+        let mut reader = Reader::new(&self.input[arrived.start..arrived.end]);
+        let status =
+            if is_null { Ok(()) } else { answer::read_status(&mut reader).map_err(|Garbled| self.garbled(name))? };
+        status.map_err(|status| self.refused(name, status))?;
+        read(&mut reader).map_err(|Garbled| self.garbled(name))
+    }
+
+    pub(super) fn all_written(&self, written: Written, sent: usize) -> Result<(), NfsError> {
+        const NO_ROOM: Status = Status(28);
+        if written.count as usize == sent { Ok(()) } else { Err(self.refused("WRITE", NO_ROOM)) }
+    }
+
+    /// The connection, for what no client says.
+    #[cfg(test)]
+    pub(super) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
+    pub(super) fn garbled(&self, call: &'static str) -> NfsError {
+        NfsError::Garbled { server: self.server, call }
+    }
+
+    fn refused(&self, call: &'static str, status: Status) -> NfsError {
+        NfsError::Refused { server: self.server, call, status }
+    }
+
+    fn failed(&self, call: &'static str, source: io::Error) -> NfsError {
+        let server = self.server;
+        match source.kind() {
+            ErrorKind::TimedOut => NfsError::Silent { server, call, patience: self.patience },
+            ErrorKind::InvalidData => NfsError::Garbled { server, call },
+            _ => NfsError::Connection { server, call, source },
+        }
+    }
+}
+
+fn entry<'a>(directory: &Handle, name: &'a str) -> Entry<'a> {
+    Entry { directory: *directory, name: name.as_bytes() }
+}

@@ -1,0 +1,89 @@
+//! What can go wrong at a client of NFS.
+
+use std::io;
+use std::net::SocketAddr;
+
+use btu_units::Span;
+use thiserror::Error;
+
+use super::Status;
+
+/// Why a server did not do what a client asked.
+#[derive(Debug, Error)]
+pub enum NfsError {
+    /// No connection was made.
+    #[error("NFS server {server}: could not connect: {source}")]
+    Connect {
+        /// The server.
+        server: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It ended the connection before it answered the first call.
+    #[error(
+        "NFS server {server}: it sent this client away; it takes those only who say this cell's token, and so many at a time"
+    )]
+    SentAway {
+        /// The server.
+        server: SocketAddr,
+    },
+    /// The connection broke off.
+    #[error("NFS server {server}: {call} failed: {source}")]
+    Connection {
+        /// The server.
+        server: SocketAddr,
+        /// The call.
+        call: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No answer came.
+    #[error("NFS server {server}: {call} was not answered within {patience}")]
+    Silent {
+        /// The server.
+        server: SocketAddr,
+        /// The call.
+        call: &'static str,
+        /// How long it was waited for.
+        patience: Span,
+    },
+    /// What came is no answer.
+    #[error("NFS server {server}: what came as the answer to {call} is none")]
+    Garbled {
+        /// The server.
+        server: SocketAddr,
+        /// The call.
+        call: &'static str,
+    },
+    /// The call was not done.
+    #[error("NFS server {server}: {call} was refused: {status}")]
+    Refused {
+        /// The server.
+        server: SocketAddr,
+        /// The call.
+        call: &'static str,
+        /// Its reason.
+        status: Status,
+    },
+    /// It began anew between WRITE and COMMIT.
+    #[error("NFS server {server}: it began anew, and what was written before is lost")]
+    BeganAnew {
+        /// The server.
+        server: SocketAddr,
+    },
+    /// The source or the target at this end failed.
+    #[error("could not {operation} the file at this end: {source}")]
+    ThisEnd {
+        /// Read or write.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl NfsError {
+    /// Whether a name was looked up that does not exist.
+    pub fn is_no_such_file(&self) -> bool {
+        matches!(self, Self::Refused { status: Status(2), .. })
+    }
+}

@@ -1,0 +1,66 @@
+//! When a server's files were written: for who copies one file to it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use btu_units::Time;
+
+use crate::account::now;
+
+/// Moments by this host's monotonic clock, in nanoseconds; 0 where nothing happened yet.
+#[derive(Debug, Default)]
+pub(super) struct Moments {
+    admitted: AtomicU64,
+    first: AtomicU64,
+    last: AtomicU64,
+    durable: AtomicU64,
+}
+
+/// When a server let its first client in, when the first and the last WRITE came, and when last all was durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) admitted: Time,
+    pub(crate) first: Time,
+    pub(crate) last: Time,
+    pub(crate) durable: Time,
+}
+
+impl Moments {
+    /// A client is let in.
+    pub(super) fn admit(&self) {
+        mark_once(&self.admitted);
+    }
+
+    /// A WRITE has come.
+    pub(super) fn write(&self) {
+        mark_once(&self.first);
+        mark(&self.last);
+    }
+
+    /// What was written is durable.
+    pub(super) fn make_durable(&self) {
+        mark(&self.durable);
+    }
+
+    /// Where all of them have happened.
+    pub(super) fn all(&self) -> Option<Written> {
+        let at = |moment: &AtomicU64| match moment.load(Ordering::Relaxed) {
+            0 => None,
+            nanoseconds => Some(Time::from_nanoseconds(nanoseconds)),
+        };
+        let (admitted, first) = (at(&self.admitted)?, at(&self.first)?);
+        Some(Written { admitted, first, last: at(&self.last)?, durable: at(&self.durable)? })
+    }
+}
+
+fn mark(moment: &AtomicU64) {
+    // A clock that cannot be read leaves the moment out, and the copy's account has it not.
+    if let Ok(now) = now() {
+        moment.store(now.nanoseconds(), Ordering::Relaxed);
+    }
+}
+
+fn mark_once(moment: &AtomicU64) {
+    if moment.load(Ordering::Relaxed) == 0 {
+        mark(moment);
+    }
+}

@@ -1,0 +1,154 @@
+//! The server: a thread that hears strangers, and one for each client.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use btu_suite::activity::Token;
+use btu_suite::peers::Callers;
+use btu_units::{Bytes, Span};
+
+use super::account::{Accounts, ClientAccount};
+use super::door::{Door, Guest};
+use super::moments::{Moments, Written};
+use super::session::{Service, Session};
+use crate::volume::Volume;
+use crate::{LoadError, account};
+
+/// Most clients at a time.
+pub const MOST_CLIENTS: usize = 128;
+
+/// How long clients may take to end when the server is told to stop.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a server serves.
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    /// Where it listens, on any free port.
+    pub address: IpAddr,
+    /// Who says it may do everything; nobody else hears a word.
+    pub token: Token,
+    /// An existing directory for the content of files, which have no name there.
+    pub directory: PathBuf,
+    /// Most that all files hold together.
+    pub room: Bytes,
+    /// What each operation takes at least, one after the other; zero leaves them to the machine. At most a second.
+    pub service: Span,
+}
+
+/// An NFS version 3 server over TCP (RFC 1813), running since it was started.
+///
+/// It serves a file system of its own, empty at first, which is gone with it. Its clients say a token, as the machine name of
+/// their `AUTH_SYS` credential (RFC 5531), and the root's handle follows from it: there is no MOUNT protocol and no portmapper.
+/// Who has not said the token within a second is sent away without a word; at most 32 such callers are heard at a time.
+/// Clients are served by a thread each, 128 at most, their calls one after the other in the order in which they come, and messages of
+/// 1 MiB and some at most. A client that says nothing for five minutes is left.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    service: Arc<Service>,
+    /// No new clients.
+    closing: Arc<AtomicBool>,
+    /// No further calls of those who are there.
+    ending: Arc<AtomicBool>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts to serve who may call.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, a directory that cannot be used or has less room.
+    pub fn start(settings: &ServerSettings, callers: &Callers) -> Result<Self, LoadError> {
+        let volume = Volume::new(&settings.directory, settings.room, settings.service)?;
+        Self::serve(volume, settings.address, settings.token, callers)
+    }
+
+    /// Serves a file system that is there already.
+    pub(crate) fn serve(volume: Volume, address: IpAddr, token: Token, callers: &Callers) -> Result<Self, LoadError> {
+        let door = Door::open(address, callers)?;
+        let address = door.address();
+        let verifier = account::now()?.nanoseconds().to_be_bytes();
+        let accounts = Accounts::default();
+        let service = Arc::new(Service { volume, token, verifier, accounts, moments: Moments::default() });
+        let [closing, ending] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let parts = (Arc::clone(&service), Arc::clone(&closing), Arc::clone(&ending));
+        let accepting = thread::Builder::new()
+            .name("nfs-door".to_owned())
+            .spawn(move || accept(door, &parts.0, &parts.1, &parts.2))
+            .map_err(|source| LoadError::Kernel { operation: "start the NFS server's thread", source })?;
+        Ok(Self { address, service, closing, ending, accepting: Some(accepting) })
+    }
+
+    /// Where clients connect to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no new clients, waits up to two seconds until those who are there have ended, and ends the others after the call that
+    /// they are at. Returns what it did for each client, by the number that each said of itself.
+    pub fn stop(mut self) -> BTreeMap<u32, ClientAccount> {
+        self.shut_down(GRACE);
+        self.service.accounts.of_all()
+    }
+
+    /// The same; returns when files were written, and has the file system looked at.
+    pub(crate) fn stop_and_look<T>(mut self, look: impl FnOnce(&Volume) -> T) -> (Option<Written>, T) {
+        self.shut_down(GRACE);
+        (self.service.moments.all(), look(&self.service.volume))
+    }
+
+    fn shut_down(&mut self, grace: Duration) {
+        self.closing.store(true, Ordering::Relaxed);
+        let Some(accepting) = self.accepting.take() else { return };
+        let end = Instant::now() + grace;
+        while !accepting.is_finished() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(2));
+        }
+        self.ending.store(true, Ordering::Relaxed);
+        // A thread of ours that panicked is a bug of ours; its clients see the connection end.
+        drop(accepting.join());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shut_down(Duration::ZERO);
+    }
+}
+
+/// Hears callers until `closing`, then waits for the sessions.
+fn accept(mut door: Door, service: &Arc<Service>, closing: &AtomicBool, ending: &Arc<AtomicBool>) {
+    // The default slack of 50 us is added to every wait (prctl(2)), and is inherited by the sessions' threads.
+    let _ = nix::sys::prctl::set_timerslack(1);
+    let mut sessions: Vec<JoinHandle<()>> = Vec::new();
+    while !closing.load(Ordering::Relaxed) {
+        let Some(guest) = door.admit(&service.token) else { continue };
+        sessions.retain(|session| !session.is_finished());
+        if sessions.len() >= MOST_CLIENTS {
+            door.is_full(&guest);
+            continue;
+        }
+        // Without a thread the guest sees its connection end.
+        sessions.extend(attend(guest, service, ending));
+    }
+    drop(door);
+    for session in sessions {
+        drop(session.join());
+    }
+}
+
+fn attend(guest: Guest, service: &Arc<Service>, ending: &Arc<AtomicBool>) -> Option<JoinHandle<()>> {
+    let (service, ending) = (Arc::clone(service), Arc::clone(ending));
+    let serve = move || {
+        // What fails here is the client's loss, which sees its connection end.
+        if let Ok(session) = Session::open(&service, guest) {
+            drop(session.serve(&ending));
+        }
+    };
+    thread::Builder::new().name("nfs-client".to_owned()).spawn(serve).ok()
+}

@@ -1,0 +1,181 @@
+//! The result of `btu app` as a report.
+
+use btu_suite::app::{AppPlan, AppRow, AppVerdict};
+
+use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::number::{percent, three_digits};
+use crate::stored_page::{StoredRun, warned};
+use crate::study::Reported;
+
+/// Milliseconds in a second, microseconds in a second.
+const MILLI: f64 = 1e3;
+const MICRO: f64 = 1e6;
+
+impl Reported for AppPlan {
+    fn page(&self, verdict: &AppVerdict, stored: &StoredRun<'_>) -> Page {
+        let sections = vec![rates(verdict), prediction(verdict), shares(verdict), memory(verdict), pictures(verdict)];
+        stored.page(headline(verdict), warned(&verdict.warnings), sections)
+    }
+}
+
+/// The fastest and the slowest way of the first picture.
+fn headline(verdict: &AppVerdict) -> String {
+    let Some(first) = verdict.rows.first() else { return "Nothing was asked for".to_owned() };
+    let rate = |row: &AppRow| row.items_per_second.map(|rate| rate.value);
+    let mut rows: Vec<(&AppRow, f64)> = verdict
+        .rows
+        .iter()
+        .filter(|row| row.cell.workload == first.cell.workload)
+        .filter_map(|row| Some((row, rate(row)?)))
+        .collect();
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (Some((best, most)), Some((worst, least))) = (rows.first(), rows.last()) else {
+        return "No picture was drawn".to_owned();
+    };
+    let way = |row: &AppRow| format!("{} over {}", row.cell.protocol, row.cell.carrier);
+    format!(
+        "{}: {} items/s by {}, {} by {}: {} times as many",
+        first.cell.workload,
+        three_digits(*most),
+        way(best),
+        three_digits(*least),
+        way(worst),
+        three_digits(most / least)
+    )
+}
+
+fn rates(verdict: &AppVerdict) -> Option<Section> {
+    let head = ["picture", "protocol", "transport", "items/s", "ms a picture", "requests"];
+    let mut table = Table::new("Items per second", &head, 3);
+    for row in &verdict.rows {
+        table.rows.push(vec![
+            Cell::text(row.cell.workload.name()),
+            Cell::text(row.cell.protocol.to_string()),
+            Cell::text(row.cell.carrier.name()),
+            Cell::estimate(row.items_per_second.as_ref(), 1.0),
+            Cell::estimate(row.seconds.as_ref(), 1.0 / MILLI),
+            Cell::count(row.requests),
+        ]);
+    }
+    let mut blocks = vec![Block::Figure(figure(verdict, table))];
+    if let Some(shares) = &verdict.shares {
+        let share = |share: f64| format!("{:.0} %", share * 100.0);
+        blocks.push(Block::Text(format!(
+            "Of what the logarithms of these rates differ by over {}, {} is the protocol's, {} the picture's, {} neither's \
+             alone.",
+            shares.carrier,
+            share(shares.protocol),
+            share(shares.workload),
+            share(shares.interaction)
+        )));
+    }
+    let note = "geometric mean of the blocks (95 % interval); a picture ends when its last answer is there";
+    Section::of("How fast a picture is drawn", note, blocks)
+}
+
+/// Every way of drawing at its rate, a series for each picture.
+fn figure(verdict: &AppVerdict, table: Table) -> Figure {
+    let mut ways: Vec<String> = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
+    for row in &verdict.rows {
+        let Some(rate) = row.items_per_second else { continue };
+        let way = format!("{} {}", row.cell.protocol, row.cell.carrier);
+        let place = ways.iter().position(|other| *other == way).unwrap_or_else(|| {
+            ways.push(way);
+            ways.len() - 1
+        });
+        let point = Point {
+            x: rate.value,
+            y: place as f64,
+            interval: rate.interval.map(|interval| (interval.low, interval.high)),
+        };
+        let (name, member) = (row.cell.workload.name(), Role::Member(series.len()));
+        match series.iter_mut().find(|one| one.name == name) {
+            Some(one) => one.points.push(point),
+            None => {
+                series.push(Series { name: name.to_owned(), role: member, mark: Drawn::Points, points: vec![point] });
+            }
+        }
+    }
+    let (x, y) = (Axis::logarithmic("items/s"), Axis::words("", ways));
+    Figure {
+        name: "rates".to_owned(),
+        title: "Items per second".to_owned(),
+        panels: vec![Panel { title: String::new(), x, y, series }],
+        layout: Layout::Beside,
+        table,
+    }
+}
+
+fn prediction(verdict: &AppVerdict) -> Option<Section> {
+    let rows = verdict.rows.iter().filter(|row| row.expected_seconds.is_some());
+    let head = [
+        "picture",
+        "protocol",
+        "transport",
+        "application, us",
+        "display, us",
+        "expected, ms",
+        "measured, ms",
+        "error, %",
+    ];
+    let mut table = Table::new("Closed form and measured", &head, 3);
+    for row in rows {
+        table.rows.push(vec![
+            Cell::text(row.cell.workload.name()),
+            Cell::text(row.cell.protocol.to_string()),
+            Cell::text(row.cell.carrier.name()),
+            Cell::number(row.application_seconds.map(|seconds| seconds * MICRO)),
+            Cell::number(row.display_seconds.map(|seconds| seconds * MICRO)),
+            Cell::number(row.expected_seconds.map(|seconds| seconds * MILLI)),
+            Cell::number(row.seconds.map(|seconds| seconds.value * MILLI)),
+            Cell::number(row.error.map(|error| error * 100.0)),
+        ]);
+    }
+    if table.rows.is_empty() {
+        return None;
+    }
+    let note = "from the network file, and from what both ends were seen to compute for a request";
+    Section::of("What the closed forms expect", note, vec![Block::Table(table)])
+}
+
+/// What a picture's time is made of, by the closed form.
+fn shares(verdict: &AppVerdict) -> Option<Section> {
+    let head = ["picture", "protocol", "transport", "bandwidth", "delay", "application", "display"];
+    let mut table = Table::new("Per cent of the time", &head, 3);
+    for row in &verdict.rows {
+        let Some(shares) = row.shares else { continue };
+        let parts = [shares.bandwidth, shares.delay, shares.application, shares.display];
+        let names = [row.cell.workload.name().to_owned(), row.cell.protocol.to_string(), row.cell.carrier.to_string()];
+        let parts =
+            parts.map(|part| Cell::Number { value: part * 100.0, shown: percent(part.max(0.0)), interval: None });
+        table.rows.push(names.map(Cell::text).into_iter().chain(parts).collect());
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let note = "per cent of a picture's time, by the closed form: what one per cent less of each would save";
+    Section::of("What would help", note, blocks)
+}
+
+fn memory(verdict: &AppVerdict) -> Option<Section> {
+    let mut table = Table::new("Octets", &["picture", "display file", "bitmap"], 1);
+    for memory in &verdict.memory {
+        let cells = [Cell::count(memory.file.count()), Cell::count(memory.bitmap.count())];
+        table.rows.push(std::iter::once(Cell::text(memory.workload.name())).chain(cells).collect());
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    Section::of("What the display keeps", "as in Table 5-2 of the study", blocks)
+}
+
+fn pictures(verdict: &AppVerdict) -> Option<Section> {
+    let mut table = Table::new("Pictures", &["picture", "SHA-256", "cells with it", "cells with another"], 2);
+    for picture in &verdict.pictures {
+        let digest = picture.digest.get(..16).unwrap_or(&picture.digest);
+        table.rows.push(vec![
+            Cell::text(picture.workload.name()),
+            Cell::text(digest),
+            Cell::count(picture.cells as u64),
+            Cell::count(picture.others as u64),
+        ]);
+    }
+    Section::of("The same picture, bit for bit", "first 16 digits", vec![Block::Table(table)])
+}

@@ -1,0 +1,218 @@
+//! The result of `btu copy` as a report.
+
+mod effects;
+
+use btu_suite::copy::{CopyCell, CopyPlan, CopyRow, CopyVerdict, Program};
+
+use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::number::{NOTHING, three_digits};
+use crate::stored_page::{StoredRun, warned};
+use crate::study::Reported;
+use effects::{chains, fits, storage};
+
+/// Bytes in a megabyte, bits in a megabit, milliseconds in a second, parts in a hundred.
+const MEGA: f64 = 1e6;
+const MILLI: f64 = 1e3;
+const PERCENT: f64 = 100.0;
+
+impl Reported for CopyPlan {
+    fn page(&self, verdict: &CopyVerdict, stored: &StoredRun<'_>) -> Page {
+        let sections = vec![
+            times(verdict),
+            parts(verdict),
+            chains(verdict),
+            fits(verdict),
+            storage(verdict),
+            background(verdict),
+            paper(verdict),
+        ];
+        stored.page(headline(verdict), warned(&verdict.warnings), sections)
+    }
+}
+
+/// The fastest and the slowest program of the largest file on the quiet network, and what the most background does.
+fn headline(verdict: &CopyVerdict) -> String {
+    // Programs are told apart, not what files stand on: all of them have the first storage.
+    let storage = verdict.rows.first().map(|row| row.cell.storage);
+    let is_told = |row: &&CopyRow| row.cell.program != Program::Local && Some(row.cell.storage) == storage;
+    let remote = || verdict.rows.iter().filter(is_told).filter(|row| row.median().is_some());
+    let Some(size) = remote().map(|row| row.cell.size).max() else { return "No file was copied".to_owned() };
+    let mut rows: Vec<(&CopyRow, f64)> =
+        remote().filter(|row| row.cell.size == size).filter_map(|row| Some((row, row.median()?))).collect();
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (Some((best, least)), Some((worst, most))) = (rows.first(), rows.last()) else {
+        return "No file was copied".to_owned();
+    };
+    let way = |row: &CopyRow| match row.cell.background {
+        background if background.is_quiet() => row.cell.program.to_string(),
+        background => format!("{} beside {background} of other traffic", row.cell.program),
+    };
+    format!(
+        "{size}: {} s by {}, {} s by {}: {} times as long",
+        three_digits(*least),
+        way(best),
+        three_digits(*most),
+        way(worst),
+        three_digits(most / least)
+    )
+}
+
+/// What tells a row from others.
+fn names(cell: &CopyCell) -> [Cell; 4] {
+    [
+        Cell::text(cell.program.to_string()),
+        Cell::text(cell.size.to_string()),
+        Cell::text(cell.storage.name()),
+        Cell::text(cell.background.to_string()),
+    ]
+}
+
+fn times(verdict: &CopyVerdict) -> Option<Section> {
+    let head = [
+        "program",
+        "file",
+        "storage",
+        "background",
+        "median, s",
+        "trimmed mean, s",
+        "range, %",
+        "Mb/s",
+        "line, s",
+        "expected, s",
+        "error, %",
+    ];
+    let mut table = Table::new("Times", &head, 4);
+    for row in &verdict.rows {
+        let seconds = row.seconds;
+        let rate = row.median().map(|seconds| row.cell.size.bits() / seconds / MEGA);
+        let cells = [
+            Cell::estimate(seconds.as_ref().map(|summary| &summary.median), 1.0),
+            Cell::number(seconds.and_then(|summary| summary.trimmed_mean)),
+            Cell::number(seconds.map(|summary| summary.relative_range * PERCENT)),
+            Cell::number(rate),
+            Cell::number(row.line_seconds),
+            Cell::number(row.expected_seconds),
+            Cell::number(row.error.map(|error| error * PERCENT)),
+        ];
+        table.rows.push(names(&row.cell).into_iter().chain(cells).collect());
+    }
+    let note = "from the command's start until the receiver has the file durable; the line alone; what the closed form expects: \
+                the line, or NFS block by block, beside a background that does not give way";
+    let figure = Figure {
+        name: "times".to_owned(),
+        title: "Time of a copy".to_owned(),
+        panels: vec![panel(verdict)],
+        layout: Layout::Beside,
+        table,
+    };
+    Section::of("How long a copy takes", note, vec![Block::Figure(figure)])
+}
+
+/// Time over size, a series for each program and background, and the line.
+fn panel(verdict: &CopyVerdict) -> Panel {
+    let mut series: Vec<Series> = Vec::new();
+    let first = verdict.rows.first().map(|row| row.cell.storage);
+    for row in verdict.rows.iter().filter(|row| Some(row.cell.storage) == first) {
+        let Some(summary) = row.seconds else { continue };
+        let name = format!("{}, {}", row.cell.program, row.cell.background);
+        let point = Point {
+            x: row.cell.size.count() as f64 / MEGA,
+            y: summary.median.value,
+            interval: summary.median.interval.map(|interval| (interval.low, interval.high)),
+        };
+        add(&mut series, name, point);
+    }
+    let mut line: Vec<Point> = verdict
+        .rows
+        .iter()
+        .filter_map(|row| Some(Point { x: row.cell.size.count() as f64 / MEGA, y: row.line_seconds?, interval: None }))
+        .collect();
+    line.sort_by(|a, b| a.x.total_cmp(&b.x));
+    line.dedup_by(|a, b| a.x.total_cmp(&b.x).is_eq());
+    if !line.is_empty() {
+        let name = "the line alone".to_owned();
+        series.push(Series { name, role: Role::Reference, mark: Drawn::Line, points: line });
+    }
+    for one in &mut series {
+        one.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    let (x, y) = (Axis::logarithmic("file, MB"), Axis::logarithmic("s"));
+    Panel { title: String::new(), x, y, series }
+}
+
+fn add(series: &mut Vec<Series>, name: String, point: Point) {
+    if let Some(one) = series.iter_mut().find(|one| one.name == name) {
+        one.points.push(point);
+    } else {
+        let role = Role::Member(series.len());
+        series.push(Series { name, role, mark: Drawn::LinePoints, points: vec![point] });
+    }
+}
+
+/// The marks at both ends.
+fn parts(verdict: &CopyVerdict) -> Option<Section> {
+    let head = [
+        "program",
+        "file",
+        "storage",
+        "background",
+        "connected, ms",
+        "first byte, ms",
+        "last byte, ms",
+        "durable, ms",
+        "receiving, ms",
+        "making durable, ms",
+        "sent again",
+    ];
+    let mut table = Table::new("Marks", &head, 4);
+    for row in &verdict.rows {
+        let (Some(sender), Some(receiver)) = (row.sender, row.receiver) else { continue };
+        let ms = |span: btu_units::Span| Cell::number(Some(span.seconds() * MILLI));
+        let cells = [
+            ms(sender.connected),
+            ms(sender.first_byte),
+            ms(sender.last_byte),
+            ms(sender.durable),
+            ms(receiver.last_byte.saturating_sub(receiver.first_byte)),
+            ms(receiver.durable.saturating_sub(receiver.last_byte)),
+            Cell::number(row.retransmits),
+        ];
+        table.rows.push(names(&row.cell).into_iter().chain(cells).collect());
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let note = "medians; the first four by the sender's clock from the command's start, the next two by the receiver's; \
+                segments sent again are told where the connection can be seen";
+    Section::of("What a copy's time is made of", note, blocks)
+}
+
+fn background(verdict: &CopyVerdict) -> Option<Section> {
+    let head =
+        ["program", "file", "storage", "asked", "offered, %", "before, %", "during, %", "displaced, %", "lost, %"];
+    let mut table = Table::new("Background", &head, 4);
+    for row in &verdict.rows {
+        let Some(used) = row.background_use else { continue };
+        let shares = [used.offered, used.arrived.alone, used.arrived.during, used.arrived.displaced(), used.lost];
+        let shares = shares.map(|share| Cell::number(Some(share * PERCENT)));
+        table.rows.push(names(&row.cell).into_iter().chain(shares).collect());
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let note = "per cent of the time of the network's slowest part, preambles and gaps included, at the receivers of the \
+                background: before the copy, during it, and what the copy displaced";
+    Section::of("What the background was", note, blocks)
+}
+
+fn paper(verdict: &CopyVerdict) -> Option<Section> {
+    let mut table = Table::new("Ratios", &["ratio", "CITI report 89-4", "here", "printed in"], 1);
+    let range = |(low, high): (f64, f64)| {
+        let (low, high) = (three_digits(low), three_digits(high));
+        if low == high { low } else { format!("{low} to {high}") }
+    };
+    for row in &verdict.paper {
+        let found = row.found.map_or(NOTHING.to_owned(), range);
+        table
+            .rows
+            .push([row.what.to_owned(), range(row.printed), found, row.source.to_owned()].map(Cell::text).to_vec());
+    }
+    let note = "least to most of all programs and sizes; there 100 MB on VAXes and Suns over 10 Mb/s";
+    Section::of("Beside the report of 1989", note, vec![Block::Table(table)])
+}

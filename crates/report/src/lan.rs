@@ -1,0 +1,275 @@
+//! The result of `btu lan` as a report.
+
+use btu_suite::lan::{LanPlan, LanRow, LanVerdict, Level, Task};
+
+use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::number::three_digits;
+use crate::stored_page::{StoredRun, warned};
+use crate::study::Reported;
+
+/// Milliseconds in a second.
+const MILLI: f64 = 1e-3;
+
+impl Reported for LanPlan {
+    fn page(&self, verdict: &LanVerdict, stored: &StoredRun<'_>) -> Page {
+        let sections = vec![
+            normalised(self, verdict),
+            slowdown(self, verdict),
+            expected(verdict),
+            stations(verdict),
+            spread(verdict),
+        ];
+        stored.page(headline(verdict), warned(&verdict.warnings), sections)
+    }
+}
+
+/// The task that suffers most at the highest level, and whether stations are served in time.
+fn headline(verdict: &LanVerdict) -> String {
+    let highest = verdict.rows.iter().filter(|row| row.slowdown.is_some()).map(|row| row.cell.level).max();
+    let at = verdict.rows.iter().filter(|row| Some(row.cell.level) == highest);
+    let mut slowdowns: Vec<(Task, f64)> = at.filter_map(|row| Some((row.cell.task, row.slowdown?.value))).collect();
+    slowdowns.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (Some((most, worst)), Some((least, best)), Some(Level::Stations(count))) =
+        (slowdowns.first(), slowdowns.last(), highest)
+    else {
+        return "No task was measured with other stations at work".to_owned();
+    };
+    let all = format!("With {count} stations at work {most} takes {} times as long", three_digits(*worst));
+    if slowdowns.len() == 1 { all } else { format!("{all}, {least} {} times", three_digits(*best)) }
+}
+
+fn tasks(verdict: &LanVerdict) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::new();
+    for row in &verdict.rows {
+        if !tasks.contains(&row.cell.task) {
+            tasks.push(row.cell.task);
+        }
+    }
+    tasks
+}
+
+fn row(verdict: &LanVerdict, task: Task, level: Level) -> Option<&LanRow> {
+    verdict.rows.iter().find(|row| row.cell.task == task && row.cell.level == level)
+}
+
+/// A table with a line for each task and a column for each number of stations that `shows`.
+fn by_level(
+    plan: &LanPlan,
+    verdict: &LanVerdict,
+    (caption, first): (&str, &str),
+    shows: impl Fn(&LanRow) -> Cell,
+    levels: impl Fn(u32) -> bool,
+) -> Table {
+    let counts: Vec<u32> = plan.levels.iter().copied().filter(|count| levels(*count)).collect();
+    let names: Vec<String> = counts.iter().map(|count| format!("k = {count}")).collect();
+    let head: Vec<&str> = ["task", first].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let mut table = Table::new(caption, &head, 1);
+    let base = if first.starts_with("own") { Level::StandAlone } else { Level::Stations(0) };
+    for task in tasks(verdict) {
+        let seconds = row(verdict, task, base).and_then(|row| row.seconds);
+        let cells =
+            counts.iter().map(|&count| row(verdict, task, Level::Stations(count)).map_or(Cell::Nothing, &shows));
+        let head = [Cell::text(task.name()), Cell::number(seconds.map(|seconds| seconds.value / MILLI))];
+        table.rows.push(head.into_iter().chain(cells).collect());
+    }
+    table
+}
+
+fn normalised(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
+    // As in the study, without intervals: those of the slowdown are in the next table.
+    let shows = |row: &LanRow| Cell::number(row.normalised.map(|ratio| ratio.value));
+    let title = ("Times as long as on the own disk, k stations at work", "own disk, ms");
+    let table = by_level(plan, verdict, title, shows, |_| true);
+    let note = "Figure 3 of the study: what a task takes at the server over what it takes on the station's own disk; geometric \
+                mean of the blocks";
+    Section::of("At the server and on the own disk", note, vec![Block::Table(table)])
+}
+
+fn slowdown(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
+    let shows = |row: &LanRow| Cell::estimate(row.slowdown.as_ref(), 1.0);
+    let title = ("Times as long as with no other station, k stations at work", "k = 0, ms");
+    let table = by_level(plan, verdict, title, shows, |count| count > 0);
+    let note = "what a task takes with k stations at work over what it takes with none, block by block (95 % interval); the line \
+                without points is the closed form";
+    Section::of("Slowed down by load alone", note, vec![Block::Figure(figure(verdict, table))])
+}
+
+/// The slowdown over the number of stations, and the closed form; intervals only where they do not cover each other.
+fn figure(verdict: &LanVerdict, table: Table) -> Figure {
+    let tasks = tasks(verdict);
+    let mut series: Vec<Series> = Vec::new();
+    for &task in &tasks {
+        let seen = curve(verdict, task).into_iter().filter_map(|(x, row)| {
+            // With no station at work it is one by definition.
+            let (y, interval) = match row.slowdown {
+                Some(slowdown) => (slowdown.value, slowdown.interval.filter(|_| tasks.len() == 1)),
+                None if x == 0.0 && row.seconds.is_some() => (1.0, None),
+                None => return None,
+            };
+            Some(Point { x, y, interval: interval.map(|interval| (interval.low, interval.high)) })
+        });
+        let (role, points) = (Role::Member(series.len()), seen.collect());
+        series.push(Series { name: task.name().to_owned(), role, mark: Drawn::LinePoints, points });
+    }
+    series.extend(closed_form(verdict, &tasks));
+    let (x, y) = (Axis::linear("background stations"), Axis::linear("times as long"));
+    Figure {
+        name: "slowdown".to_owned(),
+        title: "Slowdown by load alone".to_owned(),
+        panels: vec![Panel { title: String::new(), x, y, series }],
+        layout: Layout::Beside,
+        table,
+    }
+}
+
+/// The levels of a task at the server, by the number of stations.
+fn curve(verdict: &LanVerdict, task: Task) -> Vec<(f64, &LanRow)> {
+    let rows = verdict.rows.iter().filter(|row| row.cell.task == task);
+    let mut curve: Vec<(f64, &LanRow)> = rows
+        .filter_map(|row| match row.cell.level {
+            Level::Stations(count) => Some((f64::from(count), row)),
+            Level::StandAlone => None,
+        })
+        .collect();
+    curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+    curve
+}
+
+/// What the closed form expects of the tasks, on the average; they hardly differ.
+fn closed_form(verdict: &LanVerdict, tasks: &[Task]) -> Option<Series> {
+    let curves: Vec<Vec<(f64, &LanRow)>> = tasks.iter().map(|&task| curve(verdict, task)).collect();
+    let points: Vec<Point> = curves
+        .first()?
+        .iter()
+        .filter_map(|(x, _)| {
+            let at = curves.iter().flatten().filter(|(other, _)| other.total_cmp(x).is_eq());
+            let all: Vec<f64> = at.filter_map(|(_, row)| row.expected).collect();
+            (!all.is_empty()).then(|| Point { x: *x, y: all.iter().sum::<f64>() / all.len() as f64, interval: None })
+        })
+        .collect();
+    let name = if tasks.len() == 1 { "closed form" } else { "closed form, mean of the tasks" }.to_owned();
+    (points.len() > 1).then_some(Series { name, role: Role::Reference, mark: Drawn::Line, points })
+}
+
+fn expected(verdict: &LanVerdict) -> Option<Section> {
+    let demands = verdict.demands.as_ref()?;
+    let table = expected_table(verdict);
+    if table.rows.is_empty() {
+        return None;
+    }
+    let ms = |seconds: f64| three_digits(seconds / MILLI);
+    let medium: Vec<String> = demands.medium_seconds.iter().map(|seconds| ms(*seconds)).collect();
+    let medium =
+        if medium.is_empty() { String::new() } else { format!(", the medium for {} ms", medium.join(" and ")) };
+    let text = format!(
+        "An operation of a background station holds the server for {} ms{medium}; {} ms of each are the station's own. By that the \
+         curve bends at {} stations{}.",
+        ms(demands.server_seconds),
+        ms(demands.own_seconds),
+        verdict.knee.map_or_else(|| "no number of".to_owned(), three_digits),
+        seen(verdict)
+    );
+    let note = "a closed network of the server and the medium, with what was seen at k = 0; it takes times for irregular, and knows no \
+                collisions; with regular times a server of a fixed time is waited for a little less";
+    Section::of("What the closed form expects", note, vec![Block::Text(text), Block::Table(table)])
+}
+
+/// The queue stands there only where the server takes a fixed time: else it is not what stations wait for alone.
+fn expected_table(verdict: &LanVerdict) -> Table {
+    let has_queue = verdict.rows.iter().any(|row| row.queue.is_some());
+    let mut head = vec!["task", "k", "measured", "expected", "error, %"];
+    if has_queue {
+        head.extend(["regular", "queue", "expected", "regular"]);
+    }
+    let mut table = Table::new("Closed form and measured", &head, 1);
+    for row in &verdict.rows {
+        let (Level::Stations(count @ 1..), Some(slowdown), Some(expected)) =
+            (row.cell.level, row.slowdown, row.expected)
+        else {
+            continue;
+        };
+        let mut cells = vec![
+            Cell::text(row.cell.task.name()),
+            Cell::count(count.into()),
+            Cell::number(Some(slowdown.value)),
+            Cell::number(Some(expected)),
+            Cell::number(Some((slowdown.value / expected - 1.0) * 100.0)),
+        ];
+        if has_queue {
+            cells.extend([row.regular, row.queue, row.expected_queue, row.regular_queue].map(Cell::number));
+        }
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// Where the curves were seen to bend.
+fn seen(verdict: &LanVerdict) -> String {
+    let mut knees: Vec<f64> = verdict.knees.iter().filter_map(|knee| knee.stations).collect();
+    knees.sort_by(f64::total_cmp);
+    match knees[..] {
+        [] => String::new(),
+        [only] => format!("; it was seen to bend at {}", three_digits(only)),
+        [first, .., last] => {
+            format!("; it was seen to bend between {} and {}, by task", three_digits(first), three_digits(last))
+        }
+    }
+}
+
+fn stations(verdict: &LanVerdict) -> Option<Section> {
+    let head = ["k", "station", "transactions", "mean, ms", "deviation, ms", "p50, ms", "p99, ms"];
+    let mut table = Table::new("Background stations", &head, 2);
+    let unit = |seconds: Option<f64>| Cell::number(seconds.map(|seconds| seconds / MILLI));
+    for level in &verdict.stations {
+        for station in &level.stations {
+            table.rows.push(vec![
+                Cell::text(level.count.to_string()),
+                Cell::text(station.station.to_string()),
+                Cell::count(station.transactions),
+                unit(station.mean_seconds),
+                unit(station.deviation_seconds),
+                unit(station.p50_seconds),
+                unit(station.p99_seconds),
+            ]);
+        }
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    Section::of("What the background stations got", "the time of a transaction, over all cells of a level", blocks)
+}
+
+fn spread(verdict: &LanVerdict) -> Option<Section> {
+    let head = ["k", "transactions/s", "p95, ms", "slowest/fastest", "fairness", "p-value", "they differ"];
+    let mut table = Table::new("Stations against each other", &head, 1);
+    for level in &verdict.stations {
+        let spread = level.spread.as_ref();
+        let differ = spread.map_or(Cell::Nothing, |one| Cell::text(if one.stations_differ() { "yes" } else { "no" }));
+        table.rows.push(vec![
+            Cell::text(level.count.to_string()),
+            Cell::number(level.per_second),
+            Cell::number(level.p95_seconds.map(|seconds| seconds / MILLI)),
+            Cell::number(spread.map(|spread| spread.longest_over_shortest)),
+            Cell::number(spread.map(|spread| spread.fairness)),
+            Cell::number(spread.and_then(|spread| spread.equality).map(|equality| equality.p_value)),
+            differ,
+        ]);
+    }
+    if table.rows.is_empty() {
+        return None;
+    }
+    let note = "Jain's index of what stations got; Kruskal and Wallis's test of their times, at 1 %: with many transactions it finds \
+                differences that nobody feels";
+    let text = users(verdict).map(Block::Text);
+    Section::of("Whether stations are served alike", note, text.into_iter().chain([Block::Table(table)]).collect())
+}
+
+fn users(verdict: &LanVerdict) -> Option<String> {
+    let users = verdict.users?;
+    let limit = users.limit;
+    Some(match (users.most, users.too_many) {
+        (Some(most), Some(few)) => {
+            format!("95 of 100 transactions end within {limit} with {most} stations, and no longer with {few}.")
+        }
+        (Some(most), None) => format!("95 of 100 transactions end within {limit} with {most} stations, too."),
+        (None, _) => format!("95 of 100 transactions take longer than {limit} with the fewest stations already."),
+    })
+}

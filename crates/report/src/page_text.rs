@@ -1,0 +1,113 @@
+//! A report for a terminal: the result, what speaks against it, and its tables; figures as theirs.
+
+use crate::head::TextOptions;
+use crate::html::{Block, Cell, Doubt, Page, Section, Table};
+use crate::number::count;
+use crate::paint::Paint;
+use crate::sheet::{Sheet, page, section, wrap};
+
+/// The page as text; sections that only a file has room for are left out.
+pub fn page_text(report: &Page, options: &TextOptions) -> String {
+    let sections = report.sections.iter().filter(|section| !section.appendix);
+    let parts = [headline(report, options), summary(&report.doubts, options)].into_iter();
+    page(parts.chain(sections.map(|section| part(section, options))).chain([doubts(report, options)]).collect())
+}
+
+fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
+    let paint = Paint(options.colour);
+    let remarks = report.remarks.iter().flat_map(|remark| wrap(remark, options.columns(), 0));
+    std::iter::once(paint.strong(&report.headline)).chain(remarks.map(|line| paint.quiet(&line))).collect()
+}
+
+/// One line that names the reasons to doubt, where people look first.
+fn summary(doubts: &[Doubt], options: &TextOptions) -> Vec<String> {
+    if doubts.is_empty() {
+        return Vec::new();
+    }
+    let mut titles: Vec<&str> = Vec::new();
+    for doubt in doubts {
+        if !titles.contains(&doubt.title.as_str()) {
+            titles.push(&doubt.title);
+        }
+    }
+    let text = format!("{} (at the end): {}", count(doubts.len(), "warning"), titles.join(", "));
+    wrap(&text, options.columns(), 2).iter().map(|line| Paint(options.colour).doubt(line)).collect()
+}
+
+fn part(part: &Section, options: &TextOptions) -> Vec<String> {
+    let blocks = part.blocks.iter().map(|block| match block {
+        Block::Text(text) => wrap(text, options.columns(), 0),
+        Block::Command(command) => command.lines().map(|line| format!("  {line}")).collect(),
+        Block::Table(table) => sheet(table),
+        Block::Figure(figure) => sheet(&figure.table),
+    });
+    section(&part.title, &part.note, blocks.collect::<Vec<_>>().join(&String::new()), options)
+}
+
+fn sheet(table: &Table) -> Vec<String> {
+    let mut sheet = Sheet::new(table.head.clone(), table.labels);
+    for row in &table.rows {
+        sheet.row(row.iter().map(field).collect());
+    }
+    sheet.lines()
+}
+
+fn field(cell: &Cell) -> String {
+    let interval = cell.interval().map_or_else(String::new, |interval| format!(" ({interval})"));
+    cell.shown().to_owned() + &interval
+}
+
+fn doubts(report: &Page, options: &TextOptions) -> Vec<String> {
+    let (paint, width) = (Paint(options.colour), options.columns() - 4);
+    let inside = |text: &str, indent| wrap(text, width, indent).into_iter().map(|line| format!("    {line}"));
+    let each = report.doubts.iter().flat_map(|doubt| {
+        let advice = (!doubt.advice.is_empty()).then(|| inside(&format!("try: {}", doubt.advice), 5));
+        let title = format!("  {}", paint.doubt(&doubt.title));
+        std::iter::once(title).chain(inside(&doubt.seen, 0)).chain(advice.into_iter().flatten())
+    });
+    let each: Vec<String> = each.collect();
+    if each.is_empty() { each } else { std::iter::once(paint.title("Warnings")).chain(each).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text() -> String {
+        let mut table = Table::new("Seconds", &["task", "idle"], 1);
+        table.rows.push(vec![Cell::text("sort"), Cell::number(Some(1.25))]);
+        let open = Section::of("Times", "of every task", vec![Block::Table(table), Block::Text("All of them.".into())]);
+        let hidden = Section::of("Settings", "", vec![Block::Text("sysctl".into())]).map(Section::into_appendix);
+        let doubt = Doubt { title: "noise".into(), seen: "it was loud".into(), advice: "be quiet".into() };
+        let report = Page {
+            headline: "1.25 s".into(),
+            remarks: vec!["on veth".into()],
+            doubts: vec![doubt],
+            sections: open.into_iter().chain(hidden).collect(),
+            ..Page::default()
+        };
+        page_text(&report, &TextOptions { colour: false, width: 80 })
+    }
+
+    #[test]
+    fn a_report_is_told_in_its_order_without_its_appendix() {
+        insta::assert_snapshot!(text(), @r"
+        1.25 s
+        on veth
+
+        1 warning (at the end): noise
+
+        Times  of every task
+        task  idle
+        ──────────
+        sort  1.25
+
+        All of them.
+
+        Warnings
+          noise
+            it was loud
+            try: be quiet
+        ");
+    }
+}

@@ -1,0 +1,330 @@
+//! The result of `btu speed` as a report.
+
+use btu_stats::Estimate;
+use btu_suite::speed::{Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict};
+
+use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::number::three_digits;
+use crate::stored_page::{StoredRun, warned};
+use crate::study::Reported;
+
+/// Milliseconds in a second, bits per second in a Mb/s, the whole in per cent.
+const MILLI: f64 = 1e3;
+const MEGA: f64 = 1e6;
+const PERCENT: f64 = 100.0;
+
+impl Reported for SpeedPlan {
+    fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
+        let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
+        let sections = vec![answer(verdict, &hosts), course(verdict), further(verdict, &hosts)];
+        stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections)
+    }
+}
+
+/// Both rates, and what a request took with and without them.
+fn headline(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
+    let rate = |phase: Phase, direction: Direction| {
+        let row = verdict.rows.iter().find(|row| row.cell.phase == phase)?;
+        let flow = row.flows.iter().find(|flow| flow.direction == direction)?;
+        Some(format!("{} Mb/s", three_digits(flow.goodput?.value / MEGA)))
+    };
+    let up = rate(Phase::Up, Direction::Up).map(|rate| format!("{rate} up"));
+    let down = rate(Phase::Down, Direction::Down).map(|rate| format!("{rate} down"));
+    let median = |row: &SpeedRow| Some(row.round_trip?.median.value * MILLI);
+    let idle = verdict.rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(median);
+    let loaded = verdict.rows.iter().filter(|row| row.cell.phase != Phase::Idle).filter_map(median);
+    let worst = loaded.max_by(f64::total_cmp);
+    let trip = match (idle, worst) {
+        (Some(idle), Some(worst)) => {
+            Some(format!("round trip {} ms idle, {} ms loaded", three_digits(idle), three_digits(worst)))
+        }
+        (Some(idle), None) => Some(format!("round trip {} ms", three_digits(idle))),
+        (None, _) => None,
+    };
+    let parts: Vec<String> = [up, down, trip].into_iter().flatten().collect();
+    if parts.is_empty() {
+        return format!("Nothing came through between {near} and {far}");
+    }
+    format!("{near} to {far}: {}", parts.join(", "))
+}
+
+fn name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Idle => "idle",
+        Phase::Up => "TCP up",
+        Phase::Down => "TCP down",
+        Phase::Both => "TCP both ways",
+        Phase::DatagramsUp => "UDP up",
+        Phase::DatagramsDown => "UDP down",
+    }
+}
+
+/// One of two flows at once.
+fn both(direction: Direction) -> String {
+    let way = if direction == Direction::Up { "up" } else { "down" };
+    format!("both ways, {way}")
+}
+
+/// A line for each phase; the one with both directions has two.
+fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
+    let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "queues, ms", "resent or lost, %"];
+    let mut table = Table::new("What the network gives", &head, 1);
+    for row in &verdict.rows {
+        let flows: Vec<Option<&FlowSpeed>> =
+            if row.flows.is_empty() { vec![None] } else { row.flows.iter().map(Some).collect() };
+        for (place, flow) in flows.into_iter().enumerate() {
+            let way = match flow {
+                Some(flow) if row.flows.len() > 1 => both(flow.direction),
+                _ => name(row.cell.phase).to_owned(),
+            };
+            // What requests took stands once.
+            let trip = row.round_trip.filter(|_| place == 0);
+            let queue = row.queue_seconds.filter(|_| place == 0);
+            let goodput: Option<Estimate> = flow.and_then(|flow| flow.goodput);
+            table.rows.push(vec![
+                Cell::text(way),
+                Cell::estimate(goodput.as_ref(), MEGA),
+                Cell::estimate(trip.map(|trip| trip.median).as_ref(), 1.0 / MILLI),
+                Cell::number(trip.map(|trip| trip.p99_seconds * MILLI)),
+                Cell::number(queue.map(|queue| queue * MILLI)),
+                // TCP's segments, or datagrams: a flow has one of the two.
+                share(flow.and_then(|flow| flow.sent_again.or(flow.lost))),
+            ]);
+        }
+    }
+    let note = format!(
+        "up is from {near} to {far}; payload that arrived, and the median time of a request of 16 octets that was sent every 20 ms \
+         meanwhile"
+    );
+    Section::of("What the network gives", &note, vec![Block::Table(table)])
+}
+
+fn share(share: Option<f64>) -> Cell {
+    share.map_or(Cell::Nothing, |share| Cell::Number {
+        value: share * PERCENT,
+        shown: three_digits(share * PERCENT),
+        interval: None,
+    })
+}
+
+/// Rates over time, a line for each flow.
+fn course(verdict: &SpeedVerdict) -> Option<Section> {
+    let flows: Vec<(Phase, &FlowSpeed)> =
+        verdict.rows.iter().flat_map(|row| row.flows.iter().map(|flow| (row.cell.phase, flow))).collect();
+    let flows: Vec<(Phase, &FlowSpeed)> =
+        flows.into_iter().filter(|(_, flow)| !flow.course_bits_per_second.is_empty()).collect();
+    let head = ["phase", "mean, Mb/s", "lowest", "highest", "first twentieth", "last"];
+    let mut table = Table::new("Rate in twentieths of the time", &head, 1);
+    let mut series = Vec::new();
+    for (number, (phase, flow)) in flows.iter().enumerate() {
+        let rates: Vec<f64> = flow.course_bits_per_second.iter().map(|rate| rate / MEGA).collect();
+        let way = if *phase == Phase::Both { both(flow.direction) } else { name(*phase).to_owned() };
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let numbers = [
+            Some(mean),
+            rates.iter().copied().min_by(f64::total_cmp),
+            rates.iter().copied().max_by(f64::total_cmp),
+            rates.first().copied(),
+            rates.last().copied(),
+        ];
+        table.rows.push(std::iter::once(Cell::text(way.clone())).chain(numbers.map(Cell::number)).collect());
+        let part = flow.seconds / rates.len() as f64;
+        let points = rates.iter().zip(0u32..);
+        let points = points.map(|(rate, place)| Point { x: (f64::from(place) + 0.5) * part, y: *rate, interval: None });
+        series.push(Series { name: way, role: Role::Member(number), mark: Drawn::Line, points: points.collect() });
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let panel = Panel { title: String::new(), x: Axis::linear("seconds"), y: Axis::linear("Mb/s"), series };
+    let figure = Figure {
+        name: "course".to_owned(),
+        title: "Rate over time".to_owned(),
+        panels: vec![panel],
+        layout: Layout::Beside,
+        table,
+    };
+    Section::of(
+        "How steady it is",
+        "payload that arrived in each twentieth of the time until the last of it had come",
+        vec![Block::Figure(figure)],
+    )
+}
+
+/// The numbers of RFC 6349, the closed forms, and what it cost the hosts.
+fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
+    let mut blocks = vec![Block::Table(rfc(verdict)), Block::Table(ends(verdict, near, far))];
+    if let Some(expected) = verdict.expected_round_trip_seconds {
+        let expected = three_digits(expected * MILLI);
+        let text = format!("The network file's closed form expects {expected} ms of a request on the idle network.");
+        blocks.push(Block::Text(text));
+    }
+    let note = "RFC 6349: how much longer a transfer takes than the closed form's, octets that were not sent again, mean round trip over \
+                the shortest idle one, less one; processors that btu's workers kept busy";
+    Section::of("For the record", note, blocks)
+}
+
+fn rfc(verdict: &SpeedVerdict) -> Table {
+    let head = ["phase", "expected, Mb/s", "transfer time ratio", "efficiency, %", "buffer delay, %"];
+    let mut table = Table::new("RFC 6349", &head, 1);
+    for row in verdict.rows.iter().filter(|row| row.cell.phase != Phase::Idle) {
+        let flow = row.flows.first();
+        table.rows.push(vec![
+            Cell::text(name(row.cell.phase)),
+            Cell::number(flow.and_then(|flow| flow.expected_bits_per_second).map(|rate| rate / MEGA)),
+            Cell::number(flow.and_then(|flow| flow.transfer_time_ratio)),
+            share(flow.and_then(|flow| flow.sent_again).map(|again| 1.0 - again)),
+            share(row.buffer_delay),
+        ]);
+    }
+    table
+}
+
+fn ends(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
+    let (here, there) = (format!("processors of {near}"), format!("processors of {far}"));
+    let head = ["phase", here.as_str(), there.as_str(), "overtaken datagrams"];
+    let mut table = Table::new("At the ends", &head, 1);
+    for row in &verdict.rows {
+        let overtaken = row.flows.first().and_then(|flow| flow.overtaken);
+        table.rows.push(vec![
+            Cell::text(name(row.cell.phase)),
+            Cell::number(row.near_processors),
+            Cell::number(row.far_processors),
+            overtaken.map_or(Cell::Nothing, Cell::count),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use btu_stats::Interval;
+    use btu_suite::experiment::{Experiment, Field, Frame, Raised};
+    use btu_suite::network::HostName;
+    use btu_suite::speed::{RoundTrip, SpeedCell};
+    use btu_units::Span;
+
+    use super::*;
+    use crate::head::{RunHead, TextOptions};
+    use crate::page_text;
+    use crate::stored_page::Origin;
+
+    fn plan() -> SpeedPlan {
+        let stations = ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
+        let (name, text) = ("home-bloated".to_owned(), String::new());
+        SpeedPlan {
+            frame: Frame {
+                version: SpeedPlan::VERSION,
+                seed: 7,
+                profile: "standard".to_owned(),
+                blocks: 5,
+                budget: Span::from_seconds(60),
+                deadline: Span::from_seconds(60),
+                network: Field::Drawing(Raised { name, text, stations, congestion_control: None }),
+            },
+            phases: vec![Phase::Idle, Phase::Up, Phase::Both, Phase::DatagramsDown],
+            time: Span::from_seconds(10),
+            idle: Span::from_seconds(1),
+            streams: 1,
+            offered: None,
+        }
+    }
+
+    fn estimate(value: f64) -> Estimate {
+        Estimate { value, interval: Some(Interval { low: value * 0.99, high: value * 1.01 }) }
+    }
+
+    fn row(phase: Phase, median: f64, flows: Vec<FlowSpeed>) -> SpeedRow {
+        let round_trip = RoundTrip {
+            count: 150,
+            least_seconds: median * 0.9,
+            median: estimate(median),
+            p99_seconds: median * 1.5,
+            mean_seconds: median,
+        };
+        let is_loaded = phase != Phase::Idle;
+        SpeedRow {
+            cell: SpeedCell { phase },
+            round_trip: Some(round_trip),
+            queue_seconds: is_loaded.then_some(median - 0.037),
+            buffer_delay: is_loaded.then_some(median / 0.033 - 1.0),
+            flows,
+            near_processors: Some(0.0123),
+            far_processors: Some(0.00456),
+            invalid: 0,
+        }
+    }
+
+    fn flow(direction: Direction, rate: f64) -> FlowSpeed {
+        FlowSpeed {
+            direction,
+            goodput: Some(estimate(rate)),
+            seconds: 10.0,
+            course_bits_per_second: (0..20).map(|part| rate * (0.9 + 0.01 * f64::from(part))).collect(),
+            expected_bits_per_second: Some(1e6),
+            transfer_time_ratio: Some(1e6 / rate),
+            sent_again: Some(0.0123),
+            sent_bits_per_second: None,
+            lost: None,
+            overtaken: None,
+        }
+    }
+
+    fn verdict() -> SpeedVerdict {
+        let datagrams = FlowSpeed {
+            expected_bits_per_second: None,
+            transfer_time_ratio: None,
+            sent_again: None,
+            sent_bits_per_second: Some(5e6),
+            lost: Some(0.0004),
+            overtaken: Some(2),
+            ..flow(Direction::Down, 4.998e6)
+        };
+        SpeedVerdict {
+            rows: vec![
+                row(Phase::Idle, 0.037, Vec::new()),
+                row(Phase::Up, 1.87, vec![flow(Direction::Up, 0.938e6)]),
+                row(Phase::Both, 1.9, vec![flow(Direction::Up, 0.9e6), flow(Direction::Down, 13.2e6)]),
+                row(Phase::DatagramsDown, 0.04, vec![datagrams]),
+            ],
+            expected_round_trip_seconds: Some(0.0368),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn told(verdict: &SpeedVerdict, width: usize) -> String {
+        let origin = Origin {
+            uuid: "u".to_owned(),
+            label: None,
+            version: "0".to_owned(),
+            plan_hash: "h".to_owned(),
+            plan_is_known: true,
+        };
+        let head = RunHead {
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            network: "home-bloated".to_owned(),
+            profile: "standard".to_owned(),
+            machine: "2 x a processor".to_owned(),
+            ..RunHead::default()
+        };
+        let settings = BTreeMap::new();
+        let stored = StoredRun { run: &head, origin: &origin, settings: &settings, changes: &[] };
+        page_text(&plan().page(verdict, &stored), &TextOptions { colour: false, width })
+    }
+
+    /// The answer with its intervals stands on the first lines, and no line is wider than it may be.
+    #[test]
+    fn the_answer_comes_first() {
+        let text = told(&verdict(), 100);
+        insta::assert_snapshot!(text);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn where_nothing_came_through_that_is_said() {
+        let nothing = SpeedVerdict { rows: Vec::new(), expected_round_trip_seconds: None, warnings: Vec::new() };
+        assert!(told(&nothing, 80).starts_with("Nothing came through between laptop and server\n"));
+    }
+}

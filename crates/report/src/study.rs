@@ -1,0 +1,12 @@
+//! What a study of scripted cells adds to be told: its verdict as a report. Text and every file's format follow from that.
+
+use btu_suite::experiment::Experiment;
+
+use crate::html::Page;
+use crate::stored_page::StoredRun;
+
+/// A study that can be told.
+pub trait Reported: Experiment {
+    /// The report of a stored run of this plan.
+    fn page(&self, verdict: &Self::Verdict, stored: &StoredRun<'_>) -> Page;
+}

@@ -1,0 +1,146 @@
+//! One end of an application that draws, as it is ordered, and its account.
+
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use super::{Protocol, Request, Workload};
+
+/// What both ends have agreed on before they meet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drawing {
+    /// The picture.
+    pub workload: Workload,
+    /// Who waits for whom.
+    pub protocol: Protocol,
+    /// What the application computes for each request, on top of making it.
+    #[serde(rename = "application_ns")]
+    pub application: Span,
+    /// What the display computes for each request, on top of drawing it.
+    #[serde(rename = "display_ns")]
+    pub display: Span,
+    /// The picture is drawn anew until this time has passed, once at least.
+    #[serde(rename = "target_ns")]
+    pub target: Span,
+    /// It is drawn no more often.
+    pub most_pictures: u32,
+}
+
+impl Drawing {
+    /// The most pictures of any order.
+    pub const MOST_PICTURES: u32 = 100_000;
+
+    /// What goes over the network before time is taken, for the display to have; nothing by most protocols.
+    pub fn before(&self) -> Vec<Request> {
+        if self.protocol == Protocol::Redraw { self.workload.requests(true) } else { Vec::new() }
+    }
+
+    /// What goes over the network while time is taken. Of [`Protocol::Bitmap`] each request has its pixels behind it, which the
+    /// application has drawn.
+    pub fn requests(&self) -> Vec<Request> {
+        match self.protocol {
+            Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined => self.workload.requests(true),
+            Protocol::Batched => self.workload.requests(false).into_iter().chain([Request::Show]).collect(),
+            Protocol::Redraw => vec![Request::Redraw],
+            Protocol::Bitmap => pieces(),
+        }
+    }
+
+    /// Items of the picture: what a rate counts.
+    pub fn items(&self) -> u64 {
+        self.workload.items().len() as u64
+    }
+}
+
+/// The whole bitmap in pieces.
+fn pieces() -> Vec<Request> {
+    let (piece, all) = (super::BITMAP_PIECE as u32, super::PICTURE_BYTES as u32);
+    let offsets = (0..all).step_by(super::BITMAP_PIECE);
+    offsets.map(|offset| Request::Bits { offset, length: piece.min(all - offset) }).collect()
+}
+
+/// What the application accounts for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drawn {
+    /// How long each picture took: from the first request's send to the last answer's arrival.
+    #[serde(rename = "pictures_ns")]
+    pub pictures: Vec<Span>,
+    /// Requests sent while time was taken, over all pictures.
+    pub requests: u64,
+    /// Their octets, pixels behind them included.
+    pub bytes: Bytes,
+    /// Answers that came while time was taken.
+    pub replies: u64,
+    /// What the application computed in all pictures: making requests, and what the plan has it compute.
+    #[serde(rename = "busy_ns")]
+    pub busy: Span,
+    /// Requests that had to be sent again, by transports that tell.
+    pub repeated: u64,
+}
+
+/// What the display accounts for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Displayed {
+    /// Pictures drawn.
+    pub pictures: u64,
+    /// How long each took here: from the first request's arrival until it was drawn.
+    #[serde(rename = "spans_ns")]
+    pub spans: Vec<Span>,
+    /// Requests that came while time was taken.
+    pub requests: u64,
+    /// Their octets, pixels behind them included.
+    pub bytes: Bytes,
+    /// Answers sent while time was taken.
+    pub replies: u64,
+    /// What the display computed in all pictures: drawing, and what the plan has it compute.
+    #[serde(rename = "busy_ns")]
+    pub busy: Span,
+    /// Pictures that are not, to the bit, what the workload draws.
+    pub wrong: u64,
+    /// SHA-256 of the last picture, in hexadecimal digits.
+    pub digest: String,
+    /// Octets of the display file after the last picture, as Table 5-2 counts them.
+    pub file: Bytes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{Display, PICTURE_BYTES};
+
+    fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
+        let (application, display, target) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        Drawing { workload, protocol, application, display, target, most_pictures: 1 }
+    }
+
+    #[test]
+    fn every_protocol_s_requests_leave_the_workload_s_picture() {
+        for workload in Workload::ALL {
+            let expected = workload.picture();
+            for protocol in Protocol::USUAL {
+                let drawing = drawing(workload, protocol);
+                let mut display = Display::default();
+                for request in drawing.before().iter().chain(&drawing.requests()) {
+                    display.take(request).unwrap();
+                    if let Request::Bits { offset, length } = *request {
+                        let (from, to) = (offset as usize, (offset + length) as usize);
+                        display.set_bits(offset, &expected.bits()[from..to]).unwrap();
+                    }
+                }
+                assert_eq!(display.picture(), &expected, "{workload} {protocol}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_pieces_of_a_bitmap_are_the_whole_of_it() {
+        let lengths: Vec<usize> = drawing(Workload::Text, Protocol::Bitmap)
+            .requests()
+            .iter()
+            .map(|request| match request {
+                Request::Bits { length, .. } => *length as usize,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(lengths.iter().sum::<usize>(), PICTURE_BYTES);
+    }
+}

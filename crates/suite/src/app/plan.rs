@@ -1,0 +1,308 @@
+//! The plan of `btu app`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use btu_units::Span;
+use serde::{Deserialize, Serialize};
+
+use super::verdict::{AppVerdict, judge};
+use super::{AppCell, Carrier, Drawing, Protocol, Workload};
+use crate::activity::{Activity, DrawEnd, Meeting, Order, PipeMeeting};
+use crate::border;
+use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use crate::network::{HostName, Impairments};
+use crate::pipe::{End, PipePlan, Place, SocketOptions};
+use crate::record::Outcome;
+use crate::script::{Role, Script, Step};
+
+/// A picture of any workload takes no longer, one request at a time over the slowest line of the study; nor does a cell.
+pub const DEADLINE: Span = Span::from_seconds(3600);
+
+/// Everything that decides a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AppPlan {
+    /// What every plan says; of the two stations the first is the application's, the second the display's.
+    #[serde(flatten)]
+    pub frame: Frame,
+    /// The pictures.
+    #[serde(deserialize_with = "border::once")]
+    pub workloads: Vec<Workload>,
+    /// The protocols.
+    #[serde(deserialize_with = "border::once")]
+    pub protocols: Vec<Protocol>,
+    /// What carries them. Cells that a carrier cannot carry are left out.
+    #[serde(deserialize_with = "border::once")]
+    pub carriers: Vec<Carrier>,
+    /// What the application computes for each request, on top of making it.
+    #[serde(rename = "application_ns")]
+    pub application: Span,
+    /// What the display computes for each request, on top of drawing it.
+    #[serde(rename = "display_ns")]
+    pub display: Span,
+    /// A picture is drawn anew until this time has passed, once at least.
+    #[serde(rename = "target_ns")]
+    pub target: Span,
+}
+
+impl AppPlan {
+    /// Requests of one picture.
+    pub(super) fn requests(&self, cell: AppCell) -> u64 {
+        self.drawing(cell).requests().len() as u64
+    }
+
+    fn drawing(&self, cell: AppCell) -> Drawing {
+        Drawing {
+            workload: cell.workload,
+            protocol: cell.protocol,
+            application: self.application,
+            display: self.display,
+            target: self.target,
+            most_pictures: Drawing::MOST_PICTURES,
+        }
+    }
+
+    /// Where the application and the display run.
+    pub fn hosts(&self) -> [Option<&HostName>; 2] {
+        self.frame.network.ends()
+    }
+}
+
+/// How a carrier's sockets are set up.
+fn socket(carrier: Carrier) -> SocketOptions {
+    SocketOptions { no_delay: (carrier == Carrier::TcpNagle).then_some(false), ..SocketOptions::default() }
+}
+
+impl Experiment for AppPlan {
+    const SUITE: &'static str = "app";
+    const COMMAND: &'static str = "btu app";
+    const VERSION: u32 = 1;
+
+    type Cell = AppCell;
+    type Verdict = AppVerdict;
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+
+    fn cells(&self) -> Vec<AppCell> {
+        let mut cells = Vec::new();
+        for &workload in &self.workloads {
+            for &protocol in &self.protocols {
+                let carriers = self.carriers.iter().filter(|carrier| carrier.carries(protocol));
+                cells.extend(carriers.map(|&carrier| AppCell { workload, protocol, carrier }));
+            }
+        }
+        cells
+    }
+
+    /// The display listens, the application draws on it and keeps the time.
+    fn script(&self, cell: &AppCell, setting: &CellSetting) -> Script {
+        let unset = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let pipe =
+            PipePlan { socket: socket(cell.carrier), ..PipePlan::new(setting.seed, cell.carrier.kind(), Place::Here) };
+        let ends = [
+            (End::Far, Meeting::Listen(unset), None, self.hosts()[1]),
+            (End::Near, Meeting::Connect(SocketAddr::new(unset, 0)), Some(0), self.hosts()[0]),
+        ];
+        let steps = ends.into_iter().filter_map(|(end, meeting, peer, host)| {
+            let meeting = PipeMeeting::Network(meeting);
+            let (token, drawing, pipe) = (setting.token, self.drawing(*cell), pipe.clone());
+            let activity = Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }));
+            let order = Order { seed: setting.seed, deadline: setting.deadline, activity };
+            Some(Step { host: host?.clone(), role: Role::Network, peer, order })
+        });
+        Script { impairments: Impairments::new(), steps: steps.collect() }
+    }
+
+    fn faults(&self, _: &AppCell, seen: &Observation) -> Vec<String> {
+        let Some((drawn, displayed)) = accounts(seen) else {
+            return vec!["the application or the display has no account".to_owned()];
+        };
+        let pictures = drawn.pictures.len() as u64;
+        let pairs = [
+            ("pictures", pictures, displayed.pictures),
+            ("requests", drawn.requests, displayed.requests),
+            ("octets of requests", drawn.bytes.count(), displayed.bytes.count()),
+            ("replies", drawn.replies, displayed.replies),
+        ];
+        let apart = pairs.into_iter().filter(|(_, application, display)| application != display);
+        let apart = apart.map(|(what, application, display)| {
+            format!("{what}: {application} at the application, {display} at the display")
+        });
+        let wrong = (displayed.wrong > 0)
+            .then(|| format!("{} of {pictures} pictures are not, to the bit, what the items draw", displayed.wrong));
+        let none = (pictures == 0).then(|| "no picture was drawn".to_owned());
+        apart.chain(wrong).chain(none).collect()
+    }
+
+    fn facts(&self, _: &AppCell, seen: &Observation) -> Facts {
+        let Some((drawn, displayed)) = accounts(seen) else { return Facts::default() };
+        let all: Span = drawn.pictures.iter().copied().sum();
+        let goodput = (all > Span::ZERO).then(|| displayed.bytes.bits() / all.seconds());
+        Facts { goodput_bits_per_second: goodput, duration: Some(all), ..Facts::default() }
+    }
+
+    fn judge(&self, cells: &[Measured<AppCell>]) -> AppVerdict {
+        judge(self, cells)
+    }
+}
+
+/// What the two ends account for.
+pub(super) fn accounts(seen: &Observation) -> Option<(&super::Drawn, &super::Displayed)> {
+    let outcomes = || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
+    let drawn = outcomes().find_map(|outcome| match outcome {
+        Outcome::Drawn(drawn) => Some(drawn),
+        _ => None,
+    });
+    let displayed = outcomes().find_map(|outcome| match outcome {
+        Outcome::Displayed(displayed) => Some(displayed),
+        _ => None,
+    });
+    drawn.zip(displayed)
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_units::{Bytes, Time};
+
+    use super::*;
+    use crate::app::{Displayed, Drawn};
+    use crate::experiment::{CellSetting, Field, Raised};
+    use crate::record::{CpuTime, PlacedReport, Report};
+
+    fn plan() -> AppPlan {
+        let stations = ["b", "a"].map(|name| HostName::try_from(name).unwrap()).to_vec();
+        AppPlan {
+            frame: Frame {
+                version: AppPlan::VERSION,
+                seed: 7,
+                profile: "quick".to_owned(),
+                blocks: 2,
+                budget: Span::from_seconds(60),
+                deadline: DEADLINE,
+                network: Field::Drawing(Raised {
+                    name: "line".to_owned(),
+                    text: String::new(),
+                    stations,
+                    congestion_control: None,
+                }),
+            },
+            workloads: vec![Workload::Vectors, Workload::Text],
+            protocols: vec![Protocol::StopAndWait, Protocol::Batched],
+            carriers: vec![Carrier::Tcp, Carrier::Udp],
+            application: Span::ZERO,
+            display: Span::ZERO,
+            target: Span::from_milliseconds(50),
+        }
+    }
+
+    fn observed(change: impl FnOnce(&mut Drawn, &mut Displayed)) -> Observation {
+        let mut drawn = Drawn {
+            pictures: vec![Span::from_milliseconds(5); 3],
+            requests: 1890,
+            bytes: Bytes::new(37_800),
+            replies: 1890,
+            busy: Span::from_milliseconds(1),
+            repeated: 0,
+        };
+        let mut displayed = Displayed {
+            pictures: 3,
+            spans: vec![Span::from_milliseconds(4); 3],
+            requests: 1890,
+            bytes: Bytes::new(37_800),
+            replies: 1890,
+            busy: Span::from_milliseconds(2),
+            wrong: 0,
+            digest: Workload::Vectors.picture().digest(),
+            file: Bytes::new(12_600),
+        };
+        change(&mut drawn, &mut displayed);
+        let placed = |station: &str, outcome| PlacedReport {
+            station: HostName::try_from(station).unwrap(),
+            activity: "draw".to_owned(),
+            result: Ok(Report {
+                started: Time::from_nanoseconds(0),
+                finished: Time::from_nanoseconds(15_000_000),
+                cpu: CpuTime::default(),
+                outcome,
+            }),
+        };
+        let reports = vec![placed("a", Outcome::Displayed(displayed)), placed("b", Outcome::Drawn(drawn))];
+        Observation { reports, ..Observation::default() }
+    }
+
+    fn cell() -> AppCell {
+        AppCell { workload: Workload::Vectors, protocol: Protocol::StopAndWait, carrier: Carrier::Tcp }
+    }
+
+    #[test]
+    fn what_a_carrier_cannot_carry_is_left_out() {
+        let cells: Vec<String> = plan().cells().iter().map(ToString::to_string).collect();
+        let expected = ["vectors stop-and-wait tcp", "vectors stop-and-wait udp", "vectors batched tcp"];
+        assert_eq!((cells.len(), &cells[..3]), (6, &expected.map(str::to_owned)[..]));
+    }
+
+    #[test]
+    fn the_display_listens_and_the_application_calls_it() {
+        let (seed, token, scratch) = (1, [9; 16], "/".into());
+        let script = plan().script(&cell(), &CellSetting { seed, token, deadline: DEADLINE, scratch });
+        let steps: Vec<(&str, Option<usize>)> =
+            script.steps.iter().map(|step| (step.host.as_str(), step.peer)).collect();
+        assert_eq!(steps, [("a", None), ("b", Some(0))]);
+    }
+
+    #[test]
+    fn accounts_that_do_not_agree_void_a_cell() {
+        let faults = |change: fn(&mut Drawn, &mut Displayed)| plan().faults(&cell(), &observed(change));
+        assert!(faults(|_, _| {}).is_empty());
+        assert_eq!(
+            faults(|_, displayed| displayed.requests -= 1),
+            ["requests: 1890 at the application, 1889 at the display"]
+        );
+        assert_eq!(
+            faults(|_, displayed| displayed.wrong = 1),
+            ["1 of 3 pictures are not, to the bit, what the items draw"]
+        );
+        assert_eq!(
+            faults(|drawn, displayed| {
+                drawn.pictures.clear();
+                displayed.pictures = 0;
+            }),
+            ["no picture was drawn"]
+        );
+    }
+
+    /// A picture of 630 items in 5 ms, in every block.
+    #[test]
+    fn a_rate_is_items_over_the_typical_picture() {
+        let plan = plan();
+        let record = |block| {
+            let slot = crate::experiment::Slot { cell: cell(), block, position: 0 };
+            plan.record(slot, observed(|_, _| {}))
+        };
+        let records = [record(0), record(1)];
+        let verdict = plan.judge(&records);
+        let row = verdict.rows.iter().find(|row| row.cell == cell()).unwrap();
+        assert!((row.items_per_second.unwrap().value / 126_000.0 - 1.0).abs() < 1e-9);
+        assert_eq!((row.pictures, row.requests, row.invalid), (6, 630, 0));
+        assert_eq!(verdict.pictures[0].cells, 2);
+        // What is measured already is not measured again.
+        let left = plan.missing(0, &records);
+        assert_eq!(left.len(), plan.cells().len() - 1);
+        assert!(left.iter().all(|slot| slot.cell != cell()) && plan.missing(2, &records).is_empty());
+    }
+
+    #[test]
+    fn a_plan_s_name_leaves_the_seed_out() {
+        let mut other = plan();
+        other.frame.seed = 8;
+        assert_eq!(plan().hash(), other.hash());
+        other.frame.blocks = 3;
+        assert_ne!(plan().hash(), other.hash());
+        assert_eq!(serde_json::from_value::<AppPlan>(serde_json::to_value(&other).unwrap()).unwrap(), other);
+    }
+}

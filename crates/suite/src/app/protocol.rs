@@ -1,0 +1,184 @@
+//! How an application draws on a display: who waits for whom, and what carries the requests.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::pipe::Kind;
+use crate::text::stored_as_text;
+
+/// Requests that one send takes where nobody waits for each: as many as fit a full TCP segment of Ethernet.
+pub const TOGETHER: usize = 72;
+
+/// Octets of every reply: the request's number and what came of it.
+pub const REPLY_BYTES: usize = 8;
+
+/// Octets of the bitmap that one request carries.
+pub const BITMAP_PIECE: usize = 1420;
+
+/// The widest window: more items on their way than any picture of ours has.
+const WIDEST: u16 = 1024;
+
+/// Who waits for whom. The study's levels (its section 5), with a window between the first two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Protocol {
+    /// Each item is shown and answered before the next one leaves: a remote procedure call for each.
+    StopAndWait,
+    /// Each item is shown and answered; so many may wait for their answer.
+    Window(u16),
+    /// Items are shown as they come; the last one is answered.
+    Pipelined,
+    /// Items are kept; a last request shows them all and is answered.
+    Batched,
+    /// The display has the items already: one request draws them again.
+    Redraw,
+    /// The application draws, and sends pixels.
+    Bitmap,
+}
+
+/// A text that names no protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "there is no protocol `{0}`; there are stop-and-wait, window-N with N from 2 to 1024, pipelined, batched, redraw, bitmap"
+)]
+pub struct ProtocolError(String);
+
+impl Protocol {
+    /// Those of a first table.
+    pub const USUAL: [Self; 6] =
+        [Self::StopAndWait, Self::Window(8), Self::Pipelined, Self::Batched, Self::Redraw, Self::Bitmap];
+
+    /// How many requests may wait for their answers; nothing where only the last one is answered.
+    pub const fn window(self) -> Option<usize> {
+        match self {
+            Self::StopAndWait => Some(1),
+            Self::Window(window) => Some(window as usize),
+            Self::Pipelined | Self::Batched | Self::Redraw | Self::Bitmap => None,
+        }
+    }
+
+    /// Whether an item is shown when it comes.
+    pub const fn shows_each(self) -> bool {
+        matches!(self, Self::StopAndWait | Self::Window(_) | Self::Pipelined)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StopAndWait => f.pad("stop-and-wait"),
+            Self::Window(window) => f.pad(&format!("window-{window}")),
+            Self::Pipelined => f.pad("pipelined"),
+            Self::Batched => f.pad("batched"),
+            Self::Redraw => f.pad("redraw"),
+            Self::Bitmap => f.pad("bitmap"),
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = ProtocolError;
+
+    fn from_str(text: &str) -> Result<Self, ProtocolError> {
+        let error = || ProtocolError(text.to_owned());
+        Ok(match text {
+            "stop-and-wait" => Self::StopAndWait,
+            "pipelined" => Self::Pipelined,
+            "batched" => Self::Batched,
+            "redraw" => Self::Redraw,
+            "bitmap" => Self::Bitmap,
+            _ => {
+                let window = text.strip_prefix("window-").and_then(|number| number.parse().ok());
+                Self::Window(window.filter(|window| (2..=WIDEST).contains(window)).ok_or_else(error)?)
+            }
+        })
+    }
+}
+
+stored_as_text!(Protocol);
+
+/// What carries the requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// TCP; every send leaves at once (`TCP_NODELAY`).
+    Tcp,
+    /// TCP with Nagle's algorithm, the system's own choice: small sends wait for the answer to those before them.
+    TcpNagle,
+    /// TLS 1.3 over TCP.
+    Tls,
+    /// A QUIC stream.
+    Quic,
+    /// UDP, one datagram for each request, repeated until it is answered.
+    Udp,
+    /// A request and its answer over HTTP/2.
+    Http2,
+}
+
+impl Carrier {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Tcp, Self::TcpNagle, Self::Tls, Self::Quic, Self::Udp, Self::Http2];
+
+    /// The name on command lines and in stored runs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::TcpNagle => "tcp-nagle",
+            Self::Tls => "tls",
+            Self::Quic => "quic",
+            Self::Udp => "udp",
+            Self::Http2 => "http2",
+        }
+    }
+
+    /// The way to move bytes.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Tcp | Self::TcpNagle => Kind::Tcp,
+            Self::Tls => Kind::Tls,
+            Self::Quic => Kind::Quic,
+            Self::Udp => Kind::Udp,
+            Self::Http2 => Kind::Http2,
+        }
+    }
+
+    /// Whether it carries this protocol: those of requests and answers carry only what is answered one by one.
+    pub fn carries(self, protocol: Protocol) -> bool {
+        match self {
+            Self::Tcp | Self::TcpNagle | Self::Tls | Self::Quic => true,
+            Self::Udp | Self::Http2 => matches!(protocol, Protocol::StopAndWait | Protocol::Redraw),
+        }
+    }
+}
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for protocol in Protocol::USUAL.into_iter().chain([Protocol::Window(2), Protocol::Window(1024)]) {
+            assert_eq!(protocol.to_string().parse(), Ok(protocol));
+        }
+        for text in ["", "window", "window-1", "window-1025", "window--3", "rpc"] {
+            assert!(text.parse::<Protocol>().unwrap_err().to_string().contains("window-N"), "{text}");
+        }
+    }
+
+    /// 72 requests fill a segment of 1448 octets, the payload of Ethernet's frame under TCP with time stamps.
+    #[test]
+    fn requests_go_together_as_a_segment_holds_them() {
+        let segment = 1448;
+        assert_eq!(segment / crate::app::REQUEST_BYTES, TOGETHER);
+        assert!(crate::app::REQUEST_BYTES + BITMAP_PIECE <= segment);
+    }
+}

@@ -1,0 +1,167 @@
+//! What the times of copies are made of: a fixed part and a rate, a chain of three factors, storage against program.
+
+use btu_stats::{Estimate, Level, Line};
+use btu_units::Bytes;
+use serde::Serialize;
+
+use super::verdict::{CopyRow, Wire, seconds};
+use super::{Background, Chain, CopyCell, CopyPlan, Program, Storage, TwoByTwo};
+use crate::experiment::Measured;
+
+/// The size that the report extrapolated to.
+const LARGE: Bytes = Bytes::new(100_000_000);
+
+/// T = fixed + S / rate for one program, storage and background, by least squares of relative errors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Fit {
+    /// What copies.
+    pub program: Program,
+    /// On what.
+    pub storage: Storage,
+    /// Beside what.
+    #[serde(rename = "background_thousandths")]
+    pub background: Background,
+    /// What a file of no size would take, in seconds (95 %).
+    pub fixed_seconds: Estimate,
+    /// What a file gets once it is on its way.
+    pub bits_per_second: f64,
+    /// The furthest that a copy is from the line, as a share of its time.
+    pub worst: f64,
+    /// What 100 MB take by this line, in seconds.
+    pub large_seconds: f64,
+    /// Whether no file of that size was copied: the line is drawn beyond what was measured.
+    pub is_extrapolated: bool,
+}
+
+/// All that there are sizes enough for: three of them.
+pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> Vec<Fit> {
+    let Some(&storage) = plan.storages.first() else { return Vec::new() };
+    let mut fits = Vec::new();
+    for &program in &plan.programs {
+        for &background in &plan.backgrounds {
+            let is_own =
+                |cell: &CopyCell| (cell.program, cell.background, cell.storage) == (program, background, storage);
+            let own = cells.iter().filter(|measured| is_own(&measured.cell));
+            let point = |measured| Some((measured_size(measured), seconds(measured)?));
+            let points: Vec<(f64, f64)> = own.filter_map(point).collect();
+            fits.extend(fit(&points).map(|fit| Fit { program, storage, background, ..fit }));
+        }
+    }
+    fits
+}
+
+fn measured_size(measured: &Measured<CopyCell>) -> f64 {
+    measured.cell.size.count() as f64
+}
+
+/// Of points (bytes, seconds); nothing below three sizes, through which alone a line can be seen to be one.
+fn fit(points: &[(f64, f64)]) -> Option<Fit> {
+    let mut sizes: Vec<f64> = points.iter().map(|point| point.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let line = Line::relative(points).filter(|line| sizes.len() >= 3 && line.slope > 0.0)?;
+    let large = LARGE.count() as f64;
+    Some(Fit {
+        program: Program::Local,
+        storage: Storage::Disk,
+        background: Background::QUIET,
+        fixed_seconds: line.intercept(Level::P95),
+        bits_per_second: 8.0 / line.slope,
+        worst: line.worst,
+        large_seconds: line.at(large),
+        is_extrapolated: sizes.last().is_none_or(|most| *most < large),
+    })
+}
+
+/// The chain of one cell; each factor divides by what the one before it reached, so that their product is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CopyChain {
+    /// Program, size, storage and background.
+    #[serde(flatten)]
+    pub cell: CopyCell,
+    /// Its factors.
+    #[serde(flatten)]
+    pub chain: Chain,
+}
+
+/// The chains of all remote copies for which there is a local one, a quiet one and a line.
+pub(super) fn chains(rows: &[CopyRow], wire: Wire) -> Vec<CopyChain> {
+    let median = |cell: CopyCell| rows.iter().find(|row| row.cell == cell)?.median();
+    let remote = rows.iter().filter(|row| row.cell.program != Program::Local);
+    remote
+        .filter_map(|row| {
+            let cell = row.cell;
+            let quiet = CopyCell { background: Background::QUIET, ..cell };
+            let (raw, line) = wire.seconds(cell.size)?;
+            let local = median(CopyCell { program: Program::Local, ..quiet })?;
+            let chain = Chain::of(raw, line, local, median(quiet)?, row.median()?)?;
+            Some(CopyChain { cell, chain })
+        })
+        .collect()
+}
+
+/// Program and storage: whether their costs multiply.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct StorageEffect {
+    /// The program that is held against the bare connection.
+    pub program: Program,
+    /// Of the largest file.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// The four times.
+    #[serde(flatten)]
+    pub times: TwoByTwo,
+    /// What disks cost without a program, what the program costs without disks, what the product misses of both: ratios.
+    pub disk_effect: f64,
+    /// See there.
+    pub program_effect: f64,
+    /// See there.
+    pub interaction: f64,
+    /// The interaction is more than a tenth in ln: stages overlap, or get into each other's way.
+    pub stages_interact: bool,
+}
+
+/// Of every program that was measured as the bare connection was, on disk and in memory, on the quiet network.
+pub(super) fn storage_effects(plan: &CopyPlan, rows: &[CopyRow]) -> Vec<StorageEffect> {
+    let Some(&size) = plan.sizes.iter().max() else { return Vec::new() };
+    let median = |program, storage| {
+        let cell = CopyCell { program, size, storage, background: Background::QUIET };
+        rows.iter().find(|row| row.cell == cell)?.median()
+    };
+    let remote = plan.programs.iter().filter(|program| !matches!(program, Program::Local | Program::Bare));
+    remote
+        .filter_map(|&program| {
+            let times = TwoByTwo {
+                bare_memory: median(Program::Bare, Storage::Memory)?,
+                bare_disk: median(Program::Bare, Storage::Disk)?,
+                program_memory: median(program, Storage::Memory)?,
+                program_disk: median(program, Storage::Disk)?,
+            };
+            Some(StorageEffect {
+                program,
+                size,
+                times,
+                disk_effect: times.disk_effect(),
+                program_effect: times.program_effect(),
+                interaction: times.interaction(),
+                stages_interact: times.stages_interact(),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_found_again_and_what_lies_beyond_is_marked() {
+        let point = |megabytes: f64| (megabytes * 1e6, 0.05 + megabytes * 0.8);
+        let found = fit(&[point(1.0), point(2.0), point(5.0)]).unwrap();
+        assert!((found.fixed_seconds.value - 0.05).abs() < 1e-9, "{found:?}");
+        assert!((found.bits_per_second / 1e7 - 1.0).abs() < 1e-9, "{found:?}");
+        assert!((found.large_seconds - 80.05).abs() < 1e-6 && found.is_extrapolated, "{found:?}");
+        assert!(!fit(&[point(1.0), point(10.0), point(100.0)]).unwrap().is_extrapolated);
+        assert_eq!(fit(&[point(1.0), point(1.0), point(2.0), point(2.0)]), None, "any two points have a line");
+    }
+}

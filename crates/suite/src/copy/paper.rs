@@ -1,0 +1,62 @@
+//! What the CITI report of 1989 printed of its copies, beside what was found here.
+
+use serde::Serialize;
+
+use super::CopyChain;
+
+/// A range of ratios that the report gives, and the same here.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PaperRow {
+    /// Which ratio.
+    pub what: &'static str,
+    /// Where it stands there.
+    pub source: &'static str,
+    /// The least and the most there.
+    pub printed: (f64, f64),
+    /// The least and the most here; none where nothing like it was measured.
+    pub found: Option<(f64, f64)>,
+}
+
+/// How a row's ratio is taken from a chain, if that chain is one of its kind.
+type Ratio = fn(&CopyChain) -> Option<f64>;
+
+/// The load of the report's near saturation, and the one that it found without effect.
+const SATURATED: f64 = 0.95;
+const LOADED: std::ops::RangeInclusive<f64> = 0.6..=0.65;
+
+/// What is printed in sections 3.1 to 3.3.
+const PRINTED: [(&str, &str, (f64, f64), Ratio); 6] = [
+    ("hardware: local copy over raw Ethernet", "section 3.3", (4.0, 8.0), |one| Some(one.chain.local_over_raw)),
+    ("software: program over what hardware allows, quiet", "section 3.3", (1.0, 2.5), |one| {
+        quiet(one).then_some(one.chain.software.ratio)
+    }),
+    ("all, quiet: program over raw Ethernet", "figure 2", (7.5, 18.75), |one| quiet(one).then(|| one.chain.ratio())),
+    ("contention at 60 to 65 %", "section 3.2", (1.0, 1.0), |one| {
+        LOADED.contains(&one.cell.background.share()).then_some(one.chain.contention.ratio)
+    }),
+    ("contention at 98 %", "section 3.3 and figure 4", (3.4, 4.5), |one| {
+        saturated(one).then_some(one.chain.contention.ratio)
+    }),
+    ("all, at 98 %: program over raw Ethernet", "figure 4, extrapolated to 100 MB there", (34.0, 63.0), |one| {
+        saturated(one).then(|| one.chain.ratio())
+    }),
+];
+
+fn quiet(one: &CopyChain) -> bool {
+    one.cell.background.is_quiet()
+}
+
+fn saturated(one: &CopyChain) -> bool {
+    one.cell.background.share() >= SATURATED
+}
+
+/// Every range of the report beside the same here.
+pub(super) fn beside_the_paper(chains: &[CopyChain]) -> Vec<PaperRow> {
+    let row = |&(what, source, printed, ratio): &(&'static str, &'static str, (f64, f64), Ratio)| {
+        let found = chains.iter().filter_map(ratio).fold(None, |range: Option<(f64, f64)>, value| {
+            Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+        });
+        PaperRow { what, source, printed, found }
+    };
+    PRINTED.iter().map(row).collect()
+}

@@ -1,0 +1,237 @@
+//! What a run of `btu copy` amounts to: the times of every cell. What they are made of is in [`super::effects`].
+
+use btu_model::BlockTransfer;
+use btu_network::{Drawing, Medium, StationId};
+use btu_stats::median;
+use btu_units::{BitRate, Bytes, Span};
+use serde::Serialize;
+
+use super::effects::{CopyChain, Fit, StorageEffect, chains, fits, storage_effects};
+use super::paper::{PaperRow, beside_the_paper};
+use super::plan::{Ends, ends};
+use super::warning::copy_warnings;
+use super::{BackgroundUse, CopyCell, CopyPlan, DATAGRAM, Displacement, Marks, Program, Summary, wire_seconds};
+use crate::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Warning, passage};
+use crate::network::HostName;
+
+/// The verdict over a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CopyVerdict {
+    /// The network's rate: that of an Ethernet whose full frames take as long as here; none where nothing is emulated.
+    #[serde(rename = "rate_bits_per_second")]
+    pub rate: Option<BitRate>,
+    /// One for each cell of the plan, in the plan's order.
+    pub rows: Vec<CopyRow>,
+    /// Time as a fixed part and a rate, for each program and background.
+    pub fits: Vec<Fit>,
+    /// Hardware, software and contention, for each program, size and background.
+    pub chains: Vec<CopyChain>,
+    /// Program and storage, two levels of each.
+    pub storage: Vec<StorageEffect>,
+    /// What the report of 1989 printed, beside what was found here.
+    pub paper: Vec<PaperRow>,
+    /// Reasons to doubt.
+    pub warnings: Vec<Warning>,
+}
+
+/// One cell's copies. Times are seconds, medians of the valid cells.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CopyRow {
+    /// Program, size, storage and background.
+    #[serde(flatten)]
+    pub cell: CopyCell,
+    /// From the start of the command until the receiver has the file durable.
+    pub seconds: Option<Summary>,
+    /// The sender's marks, as medians.
+    pub sender: Option<Marks>,
+    /// The receiver's, from when it let the sender in.
+    pub receiver: Option<Marks>,
+    /// The line alone: the file's bits at the rate of full packets of TCP/IP.
+    pub line_seconds: Option<f64>,
+    /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one window after the other; beside a background that does not
+    /// give way, that over the share of time that is left; none beside one that does, on a shared medium.
+    pub expected_seconds: Option<f64>,
+    /// The median against that: a share.
+    pub error: Option<f64>,
+    /// What became of the background.
+    pub background_use: Option<BackgroundUse>,
+    /// Segments that were sent again, of programs whose connection can be seen.
+    pub retransmits: Option<f64>,
+    /// Cells that do not count.
+    pub invalid: usize,
+}
+
+impl CopyRow {
+    /// The median.
+    pub fn median(&self) -> Option<f64> {
+        self.seconds.map(|summary| summary.median.value)
+    }
+}
+
+/// What the network allows, by the closed forms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wire {
+    /// The rate of an Ethernet whose full frames take as long.
+    pub rate: BitRate,
+    /// Datagrams of [`DATAGRAM`], counted over the payload, that take all of its time.
+    pub full: BitRate,
+    /// Whether stations take turns on one medium: then other traffic gives way to a copy, and no form here knows how far.
+    pub is_shared: bool,
+    /// There and back, beside what frames take on the slowest part of the way, in seconds.
+    pub round_trip: f64,
+}
+
+/// What a WRITE of NFS version 3 has beside its data, and its reply: record mark, call, credential with the token, handle,
+/// attributes.
+const WRITE_BYTES: f64 = 144.0;
+const WRITTEN_BYTES: f64 = 140.0;
+
+/// Payload of a full packet of TCP/IP with time stamps, and what its frame occupies on an Ethernet, in octets.
+const SEGMENT: usize = 1448;
+const FULL_FRAME: f64 = 1538.0;
+
+impl Wire {
+    /// Of the way from one station to another; nothing where nothing is emulated or the closed forms have no answer.
+    pub fn between(drawing: &Drawing, from: StationId, to: StationId) -> Option<Self> {
+        if drawing.bare {
+            return None;
+        }
+        let rate = |bits: f64, seconds: f64| BitRate::from_bits_per_second((bits / seconds).round() as u64);
+        let segment = passage(drawing, from, to, SEGMENT + AROUND_SEGMENT)?;
+        let reply = passage(drawing, to, from, WRITTEN_BYTES as usize + AROUND_SEGMENT)?;
+        let datagram = passage(drawing, from, to, DATAGRAM.count() as usize + AROUND_DATAGRAM)?.occupied;
+        Some(Self {
+            rate: rate(8.0 * FULL_FRAME, segment.occupied),
+            full: rate(DATAGRAM.bits(), datagram),
+            is_shared: drawing.segments.iter().any(|segment| is_shared(&segment.medium)),
+            round_trip: segment.beyond + reply.beyond,
+        })
+    }
+
+    fn of(plan: &CopyPlan) -> Option<Self> {
+        let drawing = plan.frame().network.drawing()?;
+        let station = |host: Option<&HostName>| drawing.station_called(host?.as_str());
+        let [from, to] = plan.hosts();
+        Self::between(&drawing, station(from)?, station(to)?)
+    }
+
+    /// What the closed form expects of a copy on a quiet network, in seconds: the file and what waits for an answer.
+    fn expected(&self, cell: CopyCell) -> Option<f64> {
+        let waiting = f64::from(round_trips(cell.program)) * self.round_trip;
+        let Program::Nfs(writes) = cell.program else { return Some(self.seconds(cell.size)?.1 + waiting) };
+        let blocks = BlockTransfer {
+            bytes: cell.size.count() as f64,
+            block_bytes: writes.block().count() as f64,
+            request_bytes: WRITE_BYTES,
+            reply_bytes: WRITTEN_BYTES,
+            bits_per_second: self.rate.bits_per_second() as f64,
+            round_trip: self.round_trip,
+            server: 0.0,
+        };
+        Some(blocks.windowed(writes.window() as f64).value? + waiting)
+    }
+
+    /// The raw time and the line's, in seconds.
+    pub fn seconds(&self, size: Bytes) -> Option<(f64, f64)> {
+        wire_seconds(size, self.rate).ok()
+    }
+}
+
+/// How often a program waits for an answer, beside NFS's for its blocks: TCP's handshake is one, the end of the file one.
+const fn round_trips(program: Program) -> u8 {
+    match program {
+        Program::Local => 0,
+        // The token.
+        Program::Bare => 3,
+        // The token, and rcp's record. The token with the first call, CREATE, and COMMIT, which is the end.
+        Program::Rcp | Program::Nfs(_) => 4 - is_sync(program) as u8,
+        // The greeting, user, password, binary, the data connection's port, its handshake, STOR.
+        Program::Ftp => 9,
+    }
+}
+
+/// Whether the last WRITE needs no COMMIT.
+const fn is_sync(program: Program) -> bool {
+    matches!(program, Program::Nfs(writes) if writes.is_sync())
+}
+
+fn is_shared(medium: &Medium) -> bool {
+    match medium {
+        Medium::SharedEthernet(_) | Medium::TokenRing(_) | Medium::Fddi(_) => true,
+        Medium::SwitchedEthernet(_) | Medium::Atm(_) => false,
+    }
+}
+
+/// Judges a run by all that is stored of it.
+pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdict {
+    let wire = Wire::of(plan);
+    let rows: Vec<CopyRow> = plan.cells().into_iter().map(|cell| row(plan, cell, cells, wire)).collect();
+    let chains = wire.map(|wire| chains(&rows, wire)).unwrap_or_default();
+    CopyVerdict {
+        rate: wire.map(|wire| wire.rate),
+        fits: fits(plan, cells),
+        storage: storage_effects(plan, &rows),
+        paper: beside_the_paper(&chains),
+        chains,
+        warnings: copy_warnings(&rows, cells),
+        rows,
+    }
+}
+
+/// Seconds of a valid cell's copy.
+pub(super) fn seconds(measured: &Measured<CopyCell>) -> Option<f64> {
+    let durable = ends(&measured.seen).filter(|_| measured.is_valid())?.sent.marks.durable;
+    (durable > Span::ZERO).then(|| durable.seconds())
+}
+
+fn row(plan: &CopyPlan, cell: CopyCell, cells: &[Measured<CopyCell>], wire: Option<Wire>) -> CopyRow {
+    let own: Vec<&Measured<CopyCell>> = cells.iter().filter(|measured| measured.cell == cell).collect();
+    let valid = || own.iter().filter(|measured| measured.is_valid());
+    let both: Vec<Ends<'_>> = valid().filter_map(|measured| ends(&measured.seen)).collect();
+    let times: Vec<f64> = own.iter().filter_map(|measured| seconds(measured)).collect();
+    let summary = Summary::of(&times);
+    let is_remote = cell.program != Program::Local;
+    let line_seconds = wire.filter(|_| is_remote).and_then(|wire| Some(wire.seconds(cell.size)?.1));
+    let background_use = typical_use(valid().filter_map(|measured| plan.background_use(&cell, &measured.seen)));
+    let left = 1.0 - background_use.map_or(0.0, |used| used.arrived.alone);
+    let is_known = |wire: &Wire| is_remote && left > 0.0 && (cell.background.is_quiet() || !wire.is_shared);
+    let expected_seconds = wire.filter(is_known).and_then(|wire| wire.expected(cell));
+    let expected_seconds = expected_seconds.map(|seconds| seconds / left);
+    let retransmits: Vec<f64> =
+        both.iter().filter_map(|ends| Some(f64::from(ends.sent.tcp?.total_retransmits))).collect();
+    CopyRow {
+        cell,
+        seconds: summary,
+        sender: typical_marks(both.iter().map(|ends| ends.sent.marks)),
+        receiver: typical_marks(both.iter().map(|ends| ends.received.marks)),
+        line_seconds,
+        expected_seconds,
+        error: summary.zip(expected_seconds).map(|(summary, expected)| summary.median.value / expected - 1.0),
+        background_use,
+        retransmits: median(&retransmits),
+        invalid: own.iter().filter(|measured| !measured.is_valid()).count(),
+    }
+}
+
+/// Each mark's median.
+fn typical_marks(marks: impl Iterator<Item = Marks>) -> Option<Marks> {
+    let marks: Vec<Marks> = marks.collect();
+    let typical = |of: fn(&Marks) -> Span| {
+        median(&marks.iter().map(|marks| of(marks).seconds()).collect::<Vec<_>>()).map(Span::from_seconds_f64)
+    };
+    Some(Marks {
+        connected: typical(|marks| marks.connected)?,
+        first_byte: typical(|marks| marks.first_byte)?,
+        last_byte: typical(|marks| marks.last_byte)?,
+        durable: typical(|marks| marks.durable)?,
+    })
+}
+
+/// Each share's median.
+fn typical_use(used: impl Iterator<Item = BackgroundUse>) -> Option<BackgroundUse> {
+    let used: Vec<BackgroundUse> = used.collect();
+    let typical = |of: fn(&BackgroundUse) -> f64| median(&used.iter().map(of).collect::<Vec<_>>());
+    let arrived =
+        Displacement { alone: typical(|used| used.arrived.alone)?, during: typical(|used| used.arrived.during)? };
+    Some(BackgroundUse { offered: typical(|used| used.offered)?, arrived, lost: typical(|used| used.lost)? })
+}

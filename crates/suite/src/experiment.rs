@@ -1,0 +1,285 @@
+//! What every study of scripted cells has in common: a plan whose cells are scripts on hosts by name, measured in randomised
+//! blocks, and the record of each cell. The runner knows studies by this and by nothing else.
+
+mod calls;
+mod passage;
+mod table;
+mod warning;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use btu_network::{Drawing, StationId};
+use btu_units::{Bytes, Span};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::activity::Token;
+use crate::border;
+use crate::congestion::CongestionControl;
+use crate::network::{HostName, Machines, read_stored};
+use crate::plan::{name_of, stream};
+use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
+use crate::script::Script;
+
+pub use calls::calls;
+pub(crate) use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
+pub use table::{AnyExperiment, facts, named, names};
+pub use warning::{Warning, warnings};
+
+/// A cell to be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot<C> {
+    /// What is varied, and how: unique within its block.
+    pub cell: C,
+    /// The randomised block, from 0.
+    pub block: u32,
+    /// Its position in the block's order, from 0.
+    pub position: u32,
+}
+
+/// What every plan says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Version of the plan's meaning; a newer program that would measure differently has a higher one.
+    pub version: u32,
+    /// Orders blocks, seeds payload, loss and jitter.
+    pub seed: u64,
+    /// `quick`, `standard` or `full`.
+    #[serde(deserialize_with = "border::profile")]
+    pub profile: String,
+    /// How often every cell is measured.
+    #[serde(deserialize_with = "border::blocks")]
+    pub blocks: u32,
+    /// No block beyond the first is begun or continued after this time from the first cell.
+    #[serde(rename = "budget_ns")]
+    pub budget: Span,
+    /// An activity is killed when it takes longer.
+    #[serde(rename = "deadline_ns")]
+    pub deadline: Span,
+    /// Where it is measured.
+    pub network: Field,
+}
+
+/// Where a study is measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Field {
+    /// Stations of a network file, which is raised.
+    Drawing(Raised),
+    /// Real hosts, and whatever lies between them.
+    Machines(Machines),
+}
+
+/// A network file, and its stations that take part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// The network's name.
+    pub name: String,
+    /// The file with its settings, so that the plan is complete.
+    pub text: String,
+    /// Its stations that take part, by name: each has an agent.
+    pub stations: Vec<HostName>,
+    /// What all its stations' TCP uses; the host's own choice when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<CongestionControl>,
+}
+
+impl Field {
+    /// Who takes part, by the names that scripts know, in the plan's order.
+    pub fn hosts(&self) -> Vec<&HostName> {
+        match self {
+            Self::Drawing(raised) => raised.stations.iter().collect(),
+            Self::Machines(machines) => machines.hosts.iter().map(|host| &host.station).collect(),
+        }
+    }
+
+    /// The first two of them, of whom most studies make their two ends.
+    pub fn ends(&self) -> [Option<&HostName>; 2] {
+        let hosts = self.hosts();
+        [0, 1].map(|place| hosts.get(place).copied())
+    }
+
+    /// The network as it is drawn, with the traces of the library; nothing of real hosts, and of a file that this version
+    /// cannot read.
+    pub fn drawing(&self) -> Option<Drawing> {
+        match self {
+            Self::Drawing(raised) => read_stored(&raised.name, &raised.text).ok(),
+            Self::Machines(_) => None,
+        }
+    }
+}
+
+impl Raised {
+    /// The stations that take part; nothing where the file has no station of such a name.
+    pub fn hosts(&self, drawing: &Drawing) -> Option<Vec<(HostName, StationId)>> {
+        let hosts = self.stations.iter().map(|name| Some((name.clone(), drawing.station_called(name.as_str())?)));
+        hosts.collect()
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drawing(raised) => f.write_str(&raised.name),
+            Self::Machines(machines) => machines.fmt(f),
+        }
+    }
+}
+
+/// What a script needs beyond plan and cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellSetting {
+    /// Seed of payload and choices.
+    pub seed: u64,
+    /// Opens the cell's data connections; another one in each attempt.
+    pub token: Token,
+    /// How long an activity may take before it is killed.
+    pub deadline: Span,
+    /// An existing directory for files of a host's activities.
+    pub scratch: PathBuf,
+}
+
+impl CellSetting {
+    /// For a script that is looked at and never played.
+    pub(crate) fn unplayed(frame: &Frame) -> Self {
+        Self { seed: 0, token: Token::default(), deadline: frame.deadline, scratch: PathBuf::new() }
+    }
+}
+
+/// What was seen of one script.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Observation {
+    /// Every worker's account, in the script's order.
+    pub reports: Vec<PlacedReport>,
+    /// The stations' CPU time.
+    pub stations: Vec<StationCpu>,
+    /// The machine's CPU time.
+    pub machine: MachineCpu,
+    /// The emulator's account of every element.
+    pub wire: WireAccount,
+    /// Between the first and the last worker's start.
+    pub start_skew_ns: u64,
+    /// What the cell took beyond its activities: prepare, collect, check.
+    pub overhead_ns: u64,
+}
+
+impl Observation {
+    /// Why activities have no account, and what the emulator cannot account for, a sentence each.
+    pub fn failures(&self) -> Vec<String> {
+        self.reports.iter().filter_map(PlacedReport::failure).chain(self.wire.faults()).collect()
+    }
+}
+
+/// One cell as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured<C> {
+    /// What is varied, and how: unique within its block.
+    pub cell: C,
+    /// In which randomised block, from 0.
+    pub block: u32,
+    /// Its position in the block's order, from 0.
+    pub position: u32,
+    /// Why it does not count; empty when it is valid.
+    pub faults: Vec<String>,
+    /// Everything that was seen.
+    #[serde(flatten)]
+    pub seen: Observation,
+}
+
+impl<C> Measured<C> {
+    /// Whether the cell counts.
+    pub fn is_valid(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// What helps to find a cell among others.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Facts {
+    /// The size of what was moved at once; zero where there is none.
+    pub message: Bytes,
+    /// Payload that arrived over time.
+    pub goodput_bits_per_second: Option<f64>,
+    /// How long it took.
+    pub duration: Option<Span>,
+}
+
+/// A plan whose cells are scripts on hosts by name, measured in randomised blocks.
+pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
+    /// The study's name in the store.
+    const SUITE: &'static str;
+    /// The command that measures it, as users write it.
+    const COMMAND: &'static str;
+    /// The plan's version that this program writes.
+    const VERSION: u32;
+    /// The levels of every factor: what tells one cell from another. Its text is unique among a plan's cells.
+    type Cell: Clone + Ord + Send + fmt::Display + Serialize + DeserializeOwned;
+
+    /// What the records of a run amount to.
+    type Verdict: Serialize;
+
+    /// What every plan says.
+    fn frame(&self) -> &Frame;
+
+    /// The same, to be changed.
+    fn frame_mut(&mut self) -> &mut Frame;
+
+    /// Every cell once.
+    fn cells(&self) -> Vec<Self::Cell>;
+
+    /// The cells of a block in their order: a permutation drawn from the seed and the block's number alone. A study whose
+    /// levels are not all as quickly set has its own order.
+    fn order(&self, block: u32) -> Vec<Self::Cell> {
+        let mut cells = self.cells();
+        cells.sort_unstable();
+        cells.shuffle(&mut stream(self.frame().seed, u64::from(block)));
+        cells
+    }
+
+    /// What the cell means in activities.
+    fn script(&self, cell: &Self::Cell, setting: &CellSetting) -> Script;
+
+    /// Why a cell does not count although each of its activities has an account: accounts that do not agree, an answer that
+    /// is wrong.
+    fn faults(&self, cell: &Self::Cell, seen: &Observation) -> Vec<String>;
+
+    /// What helps to find a cell among others.
+    fn facts(&self, cell: &Self::Cell, seen: &Observation) -> Facts;
+
+    /// Judges a run by all that is stored of it.
+    fn judge(&self, cells: &[Measured<Self::Cell>]) -> Self::Verdict;
+
+    /// The seed of one cell's payload and choices.
+    fn cell_seed(&self, block: u32, position: u32) -> u64 {
+        stream(self.frame().seed, 1 << 40 | u64::from(block) << 20 | u64::from(position)).random()
+    }
+
+    /// The cells of block `block` that are not stored yet, in their order.
+    fn missing(&self, block: u32, done: &[Measured<Self::Cell>]) -> Vec<Slot<Self::Cell>> {
+        if block >= self.frame().blocks {
+            return Vec::new();
+        }
+        let is_stored = |cell: &Self::Cell| done.iter().any(|one| one.block == block && one.cell == *cell);
+        let slots = self.order(block).into_iter().zip(0..).filter(|(cell, _)| !is_stored(cell));
+        slots.map(|(cell, position)| Slot { cell, block, position }).collect()
+    }
+
+    /// The plan's name: as of a rating's plan, the seed left out.
+    fn hash(&self) -> String {
+        let mut unseeded = self.clone();
+        unseeded.frame_mut().seed = 0;
+        name_of(&unseeded)
+    }
+
+    /// The record of a cell: what its activities and the network say of themselves first, then what the study finds.
+    fn record(&self, slot: Slot<Self::Cell>, seen: Observation) -> Measured<Self::Cell> {
+        let mut faults = seen.failures();
+        if faults.is_empty() {
+            faults = self.faults(&slot.cell, &seen);
+        }
+        Measured { cell: slot.cell, block: slot.block, position: slot.position, faults, seen }
+    }
+}

@@ -1,0 +1,100 @@
+//! Every study of scripted cells, for those who read stored runs without caring which study they are of.
+
+use std::marker::PhantomData;
+
+use btu_units::Span;
+
+use super::{Experiment, Measured};
+use crate::app::AppPlan;
+use crate::cell::Load;
+use crate::copy::CopyPlan;
+use crate::lan::LanPlan;
+use crate::pipe::Facts;
+use crate::speed::SpeedPlan;
+
+/// All of them, a line each.
+static EXPERIMENTS: [&dyn AnyExperiment; 4] = [
+    &Of::<AppPlan>(PhantomData),
+    &Of::<CopyPlan>(PhantomData),
+    &Of::<LanPlan>(PhantomData),
+    &Of::<SpeedPlan>(PhantomData),
+];
+
+/// The study of this name, if there is one.
+pub fn named(suite: &str) -> Option<&'static dyn AnyExperiment> {
+    EXPERIMENTS.into_iter().find(|one| one.suite() == suite)
+}
+
+/// The names of all of them in the store.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    EXPERIMENTS.into_iter().map(AnyExperiment::suite)
+}
+
+/// A study, its plans and records as they are stored: JSON.
+pub trait AnyExperiment: Sync + std::fmt::Debug {
+    /// The study's name in the store.
+    fn suite(&self) -> &'static str;
+
+    /// A plan's name; none where another version wrote it, whose form may have been another.
+    ///
+    /// # Errors
+    /// A plan that this version cannot read.
+    fn hash(&self, plan: &str) -> serde_json::Result<Option<String>>;
+
+    /// What a record's columns say of it, with its block and its position there.
+    ///
+    /// # Errors
+    /// A plan or a record that this version cannot read.
+    fn facts(&self, plan: &str, record: &str) -> serde_json::Result<(u32, u32, Facts)>;
+
+    /// The verdict over a plan and its records, as JSON.
+    ///
+    /// # Errors
+    /// A plan or a record that this version cannot read.
+    fn judged(&self, plan: &str, records: &[String]) -> serde_json::Result<String>;
+}
+
+/// The study whose plans are `E`.
+struct Of<E>(PhantomData<fn() -> E>);
+
+impl<E: Experiment> std::fmt::Debug for Of<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(E::SUITE)
+    }
+}
+
+impl<E: Experiment> AnyExperiment for Of<E> {
+    fn suite(&self) -> &'static str {
+        E::SUITE
+    }
+
+    fn hash(&self, plan: &str) -> serde_json::Result<Option<String>> {
+        let plan: E = serde_json::from_str(plan)?;
+        Ok((plan.frame().version == E::VERSION).then(|| plan.hash()))
+    }
+
+    fn facts(&self, plan: &str, record: &str) -> serde_json::Result<(u32, u32, Facts)> {
+        let (plan, record): (E, Measured<E::Cell>) = (serde_json::from_str(plan)?, serde_json::from_str(record)?);
+        Ok((record.block, record.position, facts(&plan, &record)))
+    }
+
+    fn judged(&self, plan: &str, records: &[String]) -> serde_json::Result<String> {
+        let plan: E = serde_json::from_str(plan)?;
+        let cells: Vec<Measured<E::Cell>> =
+            records.iter().map(|record| serde_json::from_str(record)).collect::<Result<_, _>>()?;
+        serde_json::to_string(&plan.judge(&cells))
+    }
+}
+
+/// What the columns of a stored cell say.
+pub fn facts<E: Experiment>(plan: &E, record: &Measured<E::Cell>) -> Facts {
+    let facts = plan.facts(&record.cell, &record.seen);
+    Facts {
+        component: record.cell.to_string(),
+        message: facts.message,
+        load: Load::Idle.name(),
+        valid: record.is_valid(),
+        goodput_bits_per_second: facts.goodput_bits_per_second,
+        duration: facts.duration.unwrap_or(Span::ZERO),
+    }
+}

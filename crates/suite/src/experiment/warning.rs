@@ -1,0 +1,99 @@
+//! Reasons to doubt that any study may have.
+
+use btu_stats::Histogram;
+use serde::Serialize;
+
+use super::Measured;
+use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
+
+/// A reason to doubt a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// In two or three words.
+    pub cause: &'static str,
+    /// What was seen.
+    pub observed: String,
+    /// What to do about it; may be empty.
+    pub advice: &'static str,
+}
+
+/// Cells that do not count, processor time that went elsewhere, frames that left the emulator late: whatever is measured,
+/// these speak against it.
+pub fn warnings<C: std::fmt::Display>(cells: &[Measured<C>]) -> Vec<Warning> {
+    [invalid(cells), steal(cells), late(cells)].into_iter().flatten().collect()
+}
+
+fn invalid<C: std::fmt::Display>(cells: &[Measured<C>]) -> Option<Warning> {
+    let invalid = cells.iter().filter(|cell| !cell.is_valid());
+    let first = invalid.clone().next()?;
+    let why = first.faults.first().cloned().unwrap_or_default();
+    Some(Warning {
+        cause: "cells that do not count",
+        observed: format!("{} of {}; the first, {}: {why}", invalid.count(), cells.len(), first.cell),
+        advice: "`btu show RUN --cells` names the faults of every cell",
+    })
+}
+
+fn steal<C>(cells: &[Measured<C>]) -> Option<Warning> {
+    let share = Shares::of(valid(cells).map(|cell| &cell.seen.machine))?.steal;
+    (share > MOST_STEAL).then(|| Warning {
+        cause: "stolen processor time",
+        observed: format!("the hypervisor took {:.1} % of the processors' time for others", share * 100.0),
+        advice: "measure on a machine of your own, or when its neighbours are quiet",
+    })
+}
+
+fn late<C>(cells: &[Measured<C>]) -> Option<Warning> {
+    let mut lateness = Histogram::new();
+    for cell in valid(cells) {
+        lateness.merge(&cell.seen.wire.lateness);
+    }
+    let (p99_ns, max_ns) = (lateness.quantile(0.99)?, lateness.max()?);
+    (p99_ns > MOST_LATENESS.nanoseconds()).then(|| Warning {
+        cause: "late frames",
+        observed: format!(
+            "one frame in a hundred left the emulator {:.2} ms late or later, the latest {:.2} ms",
+            p99_ns as f64 / 1e6,
+            max_ns as f64 / 1e6
+        ),
+        advice: "leave the machine alone while it measures, or choose a slower network",
+    })
+}
+
+fn valid<C>(cells: &[Measured<C>]) -> impl Iterator<Item = &Measured<C>> {
+    cells.iter().filter(|cell| cell.is_valid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Observation;
+
+    fn cell(change: impl FnOnce(&mut Measured<u32>)) -> Measured<u32> {
+        let mut seen = Observation::default();
+        seen.machine.idle_ns = 1_000_000_000;
+        (0..1000).for_each(|_| seen.wire.lateness.record(20_000));
+        let mut cell = Measured { cell: 7, block: 0, position: 0, faults: Vec::new(), seen };
+        change(&mut cell);
+        cell
+    }
+
+    fn causes(cells: &[Measured<u32>]) -> Vec<&'static str> {
+        warnings(cells).into_iter().map(|warning| warning.cause).collect()
+    }
+
+    #[test]
+    fn a_quiet_machine_gives_no_reason_to_doubt() {
+        assert!(causes(&[cell(|_| {}), cell(|_| {})]).is_empty());
+        assert!(causes(&[]).is_empty());
+    }
+
+    #[test]
+    fn each_reason_is_told() {
+        assert_eq!(causes(&[cell(|cell| cell.seen.machine.steal_ns = 20_000_000)]), ["stolen processor time"]);
+        let late = |cell: &mut Measured<u32>| (0..20).for_each(|_| cell.seen.wire.lateness.record(200_000));
+        assert_eq!(causes(&[cell(late)]), ["late frames"]);
+        let broken = cell(|cell| cell.faults = vec!["it fell".to_owned()]);
+        assert_eq!(warnings(&[cell(|_| {}), broken])[0].observed, "1 of 2; the first, 7: it fell");
+    }
+}

@@ -1,0 +1,94 @@
+//! What the parts of a cell account for.
+
+use btu_stats::Histogram;
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+/// Who makes the foreground task's files ready and looks at them afterwards, to the server's account; the task itself is client 0,
+/// and the background stations are 1, 2 and so on.
+pub const SETUP_CLIENT: u32 = 1_000_000;
+
+/// A server's account.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FilesServed {
+    /// One for each client.
+    pub clients: Vec<ServedClient>,
+}
+
+impl FilesServed {
+    /// What was done for one of them.
+    pub fn client(&self, number: u32) -> Option<&ServedClient> {
+        self.clients.iter().find(|client| client.client == number)
+    }
+}
+
+/// What a server did for one client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ServedClient {
+    /// The number that it gave of itself.
+    pub client: u32,
+    /// Calls answered.
+    pub operations: u64,
+    /// Octets of files that it read.
+    #[serde(rename = "read_bytes")]
+    pub read: Bytes,
+    /// Octets of files that it wrote.
+    #[serde(rename = "written_bytes")]
+    pub written: Bytes,
+    /// Sum over its operations: how many others were waiting or served when it came.
+    pub met: u64,
+    /// Sum over its operations: from when a call was there to when its answer was ready.
+    #[serde(rename = "stayed_ns")]
+    pub stayed: Span,
+}
+
+impl ServedClient {
+    /// Seconds from a call to its answer at the server, on the average.
+    pub fn stay_seconds(&self) -> Option<f64> {
+        (self.operations > 0).then(|| self.stayed.seconds() / self.operations as f64)
+    }
+}
+
+/// The foreground task's account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskDone {
+    /// Each time that the task was done.
+    #[serde(rename = "times_ns")]
+    pub times: Vec<Span>,
+    /// Operations, all times together.
+    pub operations: u64,
+    /// Operations before and after, to have files and to look at them.
+    pub setup_operations: u64,
+    /// Octets read, all times together.
+    #[serde(rename = "read_bytes")]
+    pub read: Bytes,
+    /// Octets written, all times together.
+    #[serde(rename = "written_bytes")]
+    pub written: Bytes,
+    /// Times at which what was read or left was not what it had to be.
+    pub wrong: u64,
+    /// SHA-256 of what was read or left the last time.
+    pub digest: String,
+}
+
+/// A background station's account.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StationDone {
+    /// Transactions that ended.
+    pub transactions: u64,
+    /// Operations, those that made its file among them.
+    pub operations: u64,
+    /// Records that were not read as they had been written.
+    pub wrong: u64,
+    /// From a transaction's start to its end; in an open loop from when it was due.
+    #[serde(rename = "times_ns")]
+    pub times: Histogram,
+    /// Their mean, in seconds.
+    pub mean_seconds: Option<f64>,
+    /// Their standard deviation, in seconds.
+    pub deviation_seconds: Option<f64>,
+    /// Mean time from the end of one transaction to the end of the next, pauses included, in seconds.
+    pub cycle_seconds: Option<f64>,
+    /// Of the times of transactions, some that are evenly spread over the run: 512 at most.
+    pub samples_ns: Vec<u64>,
+}

@@ -1,0 +1,41 @@
+//! What tells one cell of `btu lan` from another.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Task;
+
+/// Under which load a task is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// On the station's own disk.
+    StandAlone,
+    /// At the server, with so many background stations.
+    Stations(u32),
+}
+
+/// A task at a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LanCell {
+    /// The load.
+    pub level: Level,
+    /// The task.
+    pub task: Task,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StandAlone => f.write_str("stand-alone"),
+            Self::Stations(count) => write!(f, "stations-{count}"),
+        }
+    }
+}
+
+impl fmt::Display for LanCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.task, self.level)
+    }
+}

@@ -1,0 +1,234 @@
+//! What the closed form expects of more stations, from what one was seen to do alone.
+//!
+//! A closed network (`btu_model::closed_network`): the background stations are its users; each pauses, and then visits the server and
+//! the medium before it. A foreground operation finds there what so many users hold (Reiser and Lavenberg's arrival theorem),
+//! and is slower by that. Everything comes from the cells without background, and from the network file.
+
+use btu_model::closed_network;
+use btu_network::{Attachment, Drawing, Medium, StationId};
+use serde::Serialize;
+
+use super::StationProgram;
+use crate::experiment::{AROUND_SEGMENT, passage};
+
+/// Octets of a call and of its answer beside what they carry of a file (RFC 1813, RFC 5531): those of WRITE, the most frequent
+/// with READ, whose call is 12 octets shorter.
+const CALL: f64 = 144.0;
+const ANSWER: f64 = 140.0;
+
+/// Octets of TCP's payload in a full frame: Ethernet's 1500 less the headers of IPv4 and of TCP with time stamps.
+const SEGMENT: usize = 1448;
+
+/// What a task was seen to do with no background.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Alone {
+    /// Seconds of the task.
+    pub(super) seconds: f64,
+    /// Its operations.
+    pub(super) operations: f64,
+    /// Octets that it read and wrote.
+    pub(super) read: f64,
+    pub(super) written: f64,
+    /// Seconds from a call to its answer at the server.
+    pub(super) stay: f64,
+}
+
+/// How long a medium is busy with an operation, by the octets that it carries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Wire {
+    /// Seconds of a frame with no payload, and of a payload's octet, from client to server.
+    up: [f64; 2],
+    /// The same from server to client.
+    down: [f64; 2],
+    /// Whether both directions share one medium.
+    is_shared: bool,
+}
+
+/// What a station asks of the server and of the medium.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Demands {
+    /// Seconds of an operation at the server.
+    pub server_seconds: f64,
+    /// Seconds for which an operation of a background station occupies the medium: both ways together where they share it, else
+    /// each way, up and down.
+    pub medium_seconds: Vec<f64>,
+    /// Seconds of a station's own between two operations, pauses not counted.
+    pub own_seconds: f64,
+    /// Seconds from one transaction to the next that are neither the server's nor the medium's.
+    pub think_seconds: f64,
+    /// Operations of a transaction.
+    pub operations: f64,
+}
+
+impl Wire {
+    /// Between a station and the server; none where the closed forms have no answer.
+    pub(super) fn between(drawing: &Drawing, bench: StationId, server: StationId) -> Option<Self> {
+        if drawing.bare {
+            return None;
+        }
+        let way = |from, to| {
+            let occupied = |payload| Some(passage(drawing, from, to, AROUND_SEGMENT + payload)?.occupied);
+            let (least, most) = (occupied(100)?, occupied(SEGMENT)?);
+            let octet = (most - least) / (SEGMENT - 100) as f64;
+            Some([least - 100.0 * octet, octet])
+        };
+        let is_shared = match [bench, server].map(|station| drawing.station(station).attachment) {
+            [Attachment::Segment(one, _), Attachment::Segment(other, _)] if one == other => {
+                !matches!(drawing.segment(one).medium, Medium::SwitchedEthernet(_) | Medium::Atm(_))
+            }
+            _ => false,
+        };
+        Some(Self { up: way(bench, server)?, down: way(server, bench)?, is_shared })
+    }
+
+    /// Seconds of an operation that reads and writes so many octets: both ways together, or each.
+    fn busy(&self, read: f64, written: f64) -> Vec<f64> {
+        let way =
+            |[frame, octet]: [f64; 2], payload: f64| (payload / SEGMENT as f64).max(1.0) * frame + payload * octet;
+        let (up, down) = (way(self.up, CALL + written), way(self.down, ANSWER + read));
+        if self.is_shared { vec![up + down] } else { vec![up, down] }
+    }
+}
+
+impl Alone {
+    /// Seconds of an operation that are the station's own.
+    fn own(&self, wire: Option<&Wire>) -> f64 {
+        let [read, written] = [self.read, self.written].map(|octets| octets / self.operations);
+        let busy: f64 = wire.map_or(0.0, |wire| wire.busy(read, written).iter().sum());
+        (self.seconds / self.operations - self.stay - busy).max(0.0)
+    }
+}
+
+impl Demands {
+    /// Of stations that run `program` on records of so many octets. What is a station's own is least seen in the task that does
+    /// least beside its operations.
+    pub(super) fn of(tasks: &[Alone], wire: Option<&Wire>, program: StationProgram, record: f64) -> Option<Self> {
+        let own = tasks.iter().map(|task| task.own(wire)).min_by(f64::total_cmp)?;
+        let all: f64 = tasks.iter().map(|task| task.operations).sum();
+        let stayed: f64 = tasks.iter().map(|task| task.stay * task.operations).sum();
+        let operations = program.operations() as f64;
+        // Of a transaction's operations one writes a record and one reads it.
+        let medium_seconds = wire.map_or_else(Vec::new, |wire| wire.busy(record / operations, record / operations));
+        let think_seconds = own * operations + program.pause_seconds();
+        Some(Self { server_seconds: stayed / all, medium_seconds, own_seconds: own, think_seconds, operations })
+    }
+
+    /// Seconds of an operation at each place where stations meet.
+    fn places(&self) -> Vec<f64> {
+        std::iter::once(self.server_seconds).chain(self.medium_seconds.iter().copied()).collect()
+    }
+
+    /// Of so many background stations, how many are at each place.
+    fn queues(&self, stations: u32) -> Option<Vec<f64>> {
+        let demands: Vec<f64> = self.places().iter().map(|seconds| seconds * self.operations).collect();
+        Some(closed_network(stations, self.think_seconds, &demands)?.users)
+    }
+
+    /// How many of so many stations are at the server, waiting or served.
+    pub fn at_server(&self, stations: u32) -> Option<f64> {
+        self.queues(stations)?.first().copied()
+    }
+
+    /// How many times as long a task takes with so many stations as with none.
+    pub(super) fn slowdown(&self, task: &Alone, stations: u32) -> Option<f64> {
+        let queues = self.queues(stations)?;
+        let waited: f64 = queues.iter().zip(self.places()).map(|(queue, seconds)| queue * seconds).sum();
+        (task.seconds > 0.0).then(|| 1.0 + task.operations * waited / task.seconds)
+    }
+
+    /// What regular times make of a server that takes `service` seconds for each operation: stations that need no longer for
+    /// themselves than the others need at the server come back before it is their turn, so everybody waits for everybody, and an
+    /// operation of the task takes one more of each. The second number is for how many of theirs it waits. None where somebody
+    /// takes longer, or pauses.
+    pub(super) fn regular(&self, task: &Alone, stations: u32, service: f64) -> Option<[f64; 2]> {
+        let alone = task.seconds / task.operations;
+        let others = f64::from(stations) * service;
+        let theirs = self.think_seconds / self.operations + self.medium_seconds.iter().sum::<f64>();
+        let is_full = stations > 0 && service > 0.0 && theirs <= others && alone - service <= others;
+        is_full.then(|| [(others + service) / alone, (others + service - alone) / service])
+    }
+
+    /// The number of stations beyond which each further one adds all of its demand: where the busiest place is never idle.
+    pub fn knee(&self) -> Option<f64> {
+        let places = self.places();
+        let most = places.iter().copied().fold(0.0, f64::max) * self.operations;
+        let all: f64 = places.iter().sum::<f64>() * self.operations + self.think_seconds;
+        (most > 0.0).then(|| all / most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_network::Reader;
+
+    use super::*;
+
+    fn alone(server: f64, own: f64) -> Alone {
+        let operations = 100.0;
+        let seconds = operations * (server + own);
+        Alone { seconds, operations, read: 0.0, written: 0.0, stay: server }
+    }
+
+    /// A server of 2 ms and nothing else: every station adds itself, and the knee is at one.
+    #[test]
+    fn without_a_pause_slowdown_is_the_number_of_stations_and_one() {
+        let task = alone(0.002, 0.0);
+        let demands = Demands::of(&[task], None, StationProgram::Constant, 512.0).unwrap();
+        for stations in [0, 1, 3, 10] {
+            let slowdown = demands.slowdown(&task, stations).unwrap();
+            assert!((slowdown - f64::from(stations) - 1.0).abs() < 1e-9, "{stations}: {slowdown}");
+        }
+        assert!((demands.knee().unwrap() - 1.0).abs() < 1e-9);
+    }
+
+    /// By hand, D = 2 ms and Z = 2 ms: Q(1) = 1/2, Q(2) = 2 x 1.5/2.5 = 1.2; a task that is as long at the server as outside is slower
+    /// by half of Q.
+    #[test]
+    fn the_arrival_theorem_by_hand() {
+        let task = alone(0.002, 0.002);
+        let demands = Demands::of(&[task], None, StationProgram::Constant, 512.0).unwrap();
+        assert!((demands.at_server(1).unwrap() - 0.5).abs() < 1e-12);
+        assert!((demands.at_server(2).unwrap() - 1.2).abs() < 1e-12);
+        assert!((demands.slowdown(&task, 2).unwrap() - 1.6).abs() < 1e-12);
+        assert!((demands.knee().unwrap() - 2.0).abs() < 1e-12);
+    }
+
+    /// By hand: 2 ms of service, 0.5 ms of their own: at one station an operation takes 4 ms instead of 2.5, and waits for 1.5.
+    #[test]
+    fn regular_times_by_hand() {
+        let task = alone(0.002, 0.0005);
+        let demands = Demands::of(&[task], None, StationProgram::Constant, 512.0).unwrap();
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+        let [slowdown, queue] = demands.regular(&task, 1, 0.002).unwrap();
+        near(slowdown, 1.6);
+        near(queue, 0.75);
+        assert_eq!(demands.regular(&task, 0, 0.002), None);
+        assert_eq!(demands.regular(&alone(0.002, 0.01), 1, 0.002), None, "it is not back in time");
+        // Irregular ones wait longer.
+        assert!(demands.slowdown(&task, 1).unwrap() > slowdown);
+    }
+
+    #[test]
+    fn the_task_with_least_of_its_own_tells_what_is_a_station_s() {
+        let demands = Demands::of(&[alone(0.002, 0.001), alone(0.002, 0.005)], None, StationProgram::Constant, 512.0);
+        assert!((demands.unwrap().own_seconds - 0.001).abs() < 1e-12);
+        assert_eq!(Demands::of(&[], None, StationProgram::Constant, 512.0), None);
+    }
+
+    /// 10 Mb/s, by hand: a call of 144 octets has 14 + 20 + 32 + 4 around it, 8 of preamble and 12 of gap: 234 octets; an answer
+    /// of 140 is 230. A record of 512 adds itself once in two operations each way.
+    #[test]
+    fn a_shared_cable_by_hand() {
+        let text = btu_network_text();
+        let drawing = Reader::new("office").read(&text).unwrap();
+        let [bench, server] = ["bench", "server"].map(|name| drawing.station_called(name).unwrap());
+        let wire = Wire::between(&drawing, bench, server).unwrap();
+        let busy = wire.busy(256.0, 256.0);
+        let expected = 8.0 * (234.0 + 230.0 + 512.0) / 10e6;
+        assert!(busy.len() == 1 && (busy[0] / expected - 1.0).abs() < 0.03, "{busy:?}, {expected}");
+    }
+
+    fn btu_network_text() -> String {
+        btu_network::library_text("office-1988").expect("a network of the library").to_owned()
+    }
+}

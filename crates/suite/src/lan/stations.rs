@@ -1,0 +1,131 @@
+//! What the background stations were served with.
+
+use std::collections::BTreeMap;
+
+use btu_stats::Histogram;
+use serde::Serialize;
+
+use super::reconcile::stations;
+use super::{LanCell, Level, Spread, StationDone};
+use crate::experiment::Measured;
+use crate::network::HostName;
+
+/// Nanoseconds in a second.
+const NANO: f64 = 1e-9;
+
+/// The background stations at a level, over all its cells.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelStations {
+    /// How many there are.
+    pub count: u32,
+    /// Each of them.
+    pub stations: Vec<StationRow>,
+    /// How they compare; none where there is one.
+    pub spread: Option<Spread>,
+    /// What 95 of 100 of all their transactions take at most, in seconds.
+    pub p95_seconds: Option<f64>,
+    /// Transactions of all in a second.
+    pub per_second: Option<f64>,
+}
+
+/// A background station.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StationRow {
+    /// The host that the station is on.
+    pub station: HostName,
+    /// Its transactions.
+    pub transactions: u64,
+    /// Their mean time, in seconds.
+    pub mean_seconds: Option<f64>,
+    /// Its standard deviation, in seconds.
+    pub deviation_seconds: Option<f64>,
+    /// Half of them take no longer, in seconds.
+    pub p50_seconds: Option<f64>,
+    /// 99 of 100 take no longer, in seconds.
+    pub p99_seconds: Option<f64>,
+}
+
+/// A station's cells, put together.
+#[derive(Debug, Default)]
+struct Pooled {
+    times: Histogram,
+    /// Of each cell: how many transactions, their mean and their deviation.
+    parts: Vec<(f64, f64, f64)>,
+    samples: Vec<f64>,
+    /// Transactions that have one before them, and the time from each such to the next.
+    cycles: f64,
+    busy: f64,
+}
+
+impl Pooled {
+    fn add(&mut self, done: &StationDone) {
+        self.times.merge(&done.times);
+        let count = done.transactions as f64;
+        if let Some(mean) = done.mean_seconds {
+            self.parts.push((count, mean, done.deviation_seconds.unwrap_or(0.0)));
+        }
+        self.samples.extend(done.samples_ns.iter().map(|&sample| sample as f64 * NANO));
+        if let Some(cycle) = done.cycle_seconds {
+            self.cycles += count - 1.0;
+            self.busy += (count - 1.0) * cycle;
+        }
+    }
+
+    fn count(&self) -> f64 {
+        self.parts.iter().map(|(count, ..)| count).sum()
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let sum: f64 = self.parts.iter().map(|(count, mean, _)| count * mean).sum();
+        (self.count() > 0.0).then(|| sum / self.count())
+    }
+
+    /// Squares about the mean of all: those within each cell, and those of the cells' means.
+    fn deviation(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let squares = |&(count, own, deviation): &(f64, f64, f64)| {
+            (count - 1.0) * deviation * deviation + count * (own - mean) * (own - mean)
+        };
+        let sum: f64 = self.parts.iter().map(squares).sum();
+        (self.count() > 1.0).then(|| (sum / (self.count() - 1.0)).sqrt())
+    }
+
+    fn row(&self, station: &HostName) -> StationRow {
+        let quantile = |share| self.times.quantile(share).map(|nanoseconds| nanoseconds as f64 * NANO);
+        StationRow {
+            station: station.clone(),
+            transactions: self.count() as u64,
+            mean_seconds: self.mean(),
+            deviation_seconds: self.deviation(),
+            p50_seconds: quantile(0.5),
+            p99_seconds: quantile(0.99),
+        }
+    }
+}
+
+/// The stations at a level; none where no cell of it counts, or it has none.
+pub(super) fn of_level(count: u32, cells: &[Measured<LanCell>]) -> Option<LevelStations> {
+    let own = cells.iter().filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid());
+    // In the order of their numbers, which is not that of their names.
+    let mut order: Vec<&HostName> = Vec::new();
+    let mut pooled: BTreeMap<&HostName, Pooled> = BTreeMap::new();
+    for (host, done) in own.flat_map(|cell| stations(&cell.seen)) {
+        if !pooled.contains_key(host) {
+            order.push(host);
+        }
+        pooled.entry(host).or_default().add(done);
+    }
+    let mut all = Histogram::new();
+    for station in pooled.values() {
+        all.merge(&station.times);
+    }
+    let samples: Vec<Vec<f64>> = order.iter().map(|host| pooled[host].samples.clone()).collect();
+    let rate = |station: &Pooled| (station.busy > 0.0).then(|| station.cycles / station.busy);
+    (!order.is_empty()).then(|| LevelStations {
+        count,
+        stations: order.iter().map(|host| pooled[host].row(host)).collect(),
+        spread: Spread::of(&samples),
+        p95_seconds: all.quantile(0.95).map(|nanoseconds| nanoseconds as f64 * NANO),
+        per_second: pooled.values().map(rate).sum(),
+    })
+}

@@ -1,0 +1,238 @@
+//! What a run of `btu lan` amounts to.
+
+use btu_stats::{Estimate, geometric_interval, median};
+use btu_units::Span;
+use serde::Serialize;
+
+use super::forecast::{Alone, Demands, Wire};
+use super::reconcile::{served, task_done};
+use super::stations::{LevelStations, of_level};
+use super::{LanCell, LanPlan, Level, Task};
+use crate::experiment::{Experiment, Measured, Warning, warnings};
+
+/// The verdict over a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LanVerdict {
+    /// One for each cell of the plan, in the plan's order.
+    pub rows: Vec<LanRow>,
+    /// What a background station asks of the server and of the medium, as the cells without background say.
+    pub demands: Option<Demands>,
+    /// From how many stations on each further one costs its whole demand, by the closed form.
+    pub knee: Option<f64>,
+    /// The same as it was seen, task by task: where the line through the two highest levels comes down to no slowdown.
+    pub knees: Vec<SeenKnee>,
+    /// The background stations, level by level.
+    pub stations: Vec<LevelStations>,
+    /// How many background stations there may be before 5 of 100 of their transactions take longer than the plan's limit.
+    pub users: Option<Users>,
+    /// Reasons to doubt.
+    pub warnings: Vec<Warning>,
+}
+
+/// A task at a level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LanRow {
+    /// The task, and how many other stations are at work.
+    #[serde(flatten)]
+    pub cell: LanCell,
+    /// Seconds of the task: of each cell the median, of the cells the geometric mean (95 %).
+    pub seconds: Option<Estimate>,
+    /// Times as long as on the station's own disk, block by block (95 %): Figure 3's number.
+    pub normalised: Option<Estimate>,
+    /// Times as long as at the server with no background, block by block (95 %).
+    pub slowdown: Option<Estimate>,
+    /// The same by the closed form, which takes service times for irregular.
+    pub expected: Option<f64>,
+    /// The same if all times were regular, at a server that takes a fixed time.
+    pub regular: Option<f64>,
+    /// For how many operations of others an operation of the task waited at a server that takes a fixed time: what it stayed there
+    /// longer than with no background, over that time.
+    pub queue: Option<f64>,
+    /// The same by the closed form: the background stations that are at the server.
+    pub expected_queue: Option<f64>,
+    /// The same if all times were regular.
+    pub regular_queue: Option<f64>,
+    /// Operations of the task.
+    pub operations: Option<f64>,
+    /// Cells that do not count.
+    pub invalid: usize,
+}
+
+/// Where a task's curve bends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SeenKnee {
+    /// Which task.
+    pub task: Task,
+    /// Background stations; none where the two highest levels do not differ.
+    pub stations: Option<f64>,
+}
+
+/// How many stations are served in time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Users {
+    /// What a transaction may take.
+    #[serde(rename = "limit_ns")]
+    pub limit: Span,
+    /// The most that were served in time; none where not even the fewest were.
+    pub most: Option<u32>,
+    /// The fewest that were not; none where all were.
+    pub too_many: Option<u32>,
+}
+
+/// Judges a run by all that is stored of it.
+pub(super) fn judge(plan: &LanPlan, cells: &[Measured<LanCell>]) -> LanVerdict {
+    let field = Observed { cells, service: plan.service.seconds() };
+    let alone: Vec<(Task, Alone)> = plan.tasks.iter().filter_map(|&task| Some((task, field.alone(task)?))).collect();
+    let tasks: Vec<Alone> = alone.iter().map(|(_, alone)| *alone).collect();
+    let record = plan.record.count() as f64;
+    let demands =
+        Demands::of(&tasks, wire(plan).as_ref(), plan.background, record).filter(|_| plan.background.is_closed());
+    let rows: Vec<LanRow> = plan.cells().into_iter().map(|cell| field.row(cell, &alone, demands.as_ref())).collect();
+    let stations: Vec<LevelStations> = plan.levels.iter().filter_map(|&count| of_level(count, cells)).collect();
+    LanVerdict {
+        knee: demands.as_ref().and_then(Demands::knee),
+        knees: plan.tasks.iter().map(|&task| SeenKnee { task, stations: seen_knee(task, &rows) }).collect(),
+        users: users(plan.limit, &stations),
+        rows,
+        demands,
+        stations,
+        warnings: warnings(cells),
+    }
+}
+
+fn wire(plan: &LanPlan) -> Option<Wire> {
+    let drawing = plan.frame().network.drawing()?;
+    let [server, bench] = plan.server_and_bench().map(|host| drawing.station_called(host?.as_str()));
+    Wire::between(&drawing, bench?, server?)
+}
+
+/// The cells of a run.
+struct Observed<'a> {
+    cells: &'a [Measured<LanCell>],
+    /// What the server takes for each operation, in seconds; zero where that is the machine's.
+    service: f64,
+}
+
+impl Observed<'_> {
+    fn valid(&self, cell: LanCell) -> impl Iterator<Item = &Measured<LanCell>> {
+        self.cells.iter().filter(move |measured| measured.cell == cell && measured.is_valid())
+    }
+
+    /// Seconds of a task in a block.
+    fn seconds(&self, cell: LanCell) -> Vec<(u32, f64)> {
+        let typical = |measured: &Measured<LanCell>| {
+            let times: Vec<f64> = task_done(&measured.seen)?.times.iter().map(|time| time.seconds()).collect();
+            Some((measured.block, median(&times)?))
+        };
+        self.valid(cell).filter_map(typical).collect()
+    }
+
+    /// Times as long as in the same block at another level.
+    fn ratio(&self, cell: LanCell, base: Level) -> Option<Estimate> {
+        let bases = self.seconds(LanCell { level: base, ..cell });
+        let of = |block| bases.iter().find(|(other, _)| *other == block).map(|(_, seconds)| *seconds);
+        let ratios: Vec<f64> =
+            self.seconds(cell).into_iter().filter_map(|(block, seconds)| Some(seconds / of(block)?)).collect();
+        geometric_interval(&ratios, btu_stats::Level::P95)
+    }
+
+    fn estimate(&self, cell: LanCell) -> Option<Estimate> {
+        let seconds: Vec<f64> = self.seconds(cell).into_iter().map(|(_, seconds)| seconds).collect();
+        geometric_interval(&seconds, btu_stats::Level::P95)
+    }
+
+    /// What a task is with nobody else at the server.
+    fn alone(&self, task: Task) -> Option<Alone> {
+        let cell = LanCell { level: Level::Stations(0), task };
+        let seconds = self.estimate(cell)?.value;
+        let (mut times, mut operations, mut read, mut written) = (0.0, 0.0, 0.0, 0.0);
+        for done in self.valid(cell).filter_map(|measured| task_done(&measured.seen)) {
+            times += done.times.len() as f64;
+            operations += done.operations as f64;
+            read += done.read.count() as f64;
+            written += done.written.count() as f64;
+        }
+        let [operations, read, written] = [operations, read, written].map(|all| all / times);
+        (operations > 0.0).then_some(Alone { seconds, operations, read, written, stay: self.stay(cell)? })
+    }
+
+    /// Seconds from the task's calls to their answers at the server.
+    fn stay(&self, cell: LanCell) -> Option<f64> {
+        let clients = || self.valid(cell).filter_map(|measured| served(&measured.seen)?.client(0));
+        // Records may have come with a file from anybody: no sum of theirs may overflow.
+        let operations: f64 = clients().map(|client| client.operations as f64).sum();
+        let stayed: f64 = clients().map(|client| client.stayed.seconds()).sum();
+        (operations > 0.0).then(|| stayed / operations)
+    }
+
+    fn row(&self, cell: LanCell, alone: &[(Task, Alone)], demands: Option<&Demands>) -> LanRow {
+        let alone = alone.iter().find(|(task, _)| *task == cell.task).map(|(_, alone)| alone);
+        let Level::Stations(count) = cell.level else {
+            return LanRow { seconds: self.estimate(cell), invalid: self.invalid(cell), ..LanRow::empty(cell) };
+        };
+        let is_fixed = self.service > 0.0;
+        let queue = self.stay(cell).zip(alone).map(|(stay, alone)| (stay - alone.stay) / self.service);
+        let regular = demands.zip(alone).and_then(|(demands, alone)| demands.regular(alone, count, self.service));
+        LanRow {
+            seconds: self.estimate(cell),
+            normalised: self.ratio(cell, Level::StandAlone),
+            slowdown: self.ratio(cell, Level::Stations(0)).filter(|_| count > 0),
+            expected: demands.zip(alone).and_then(|(demands, alone)| demands.slowdown(alone, count)),
+            regular: regular.map(|[slowdown, _]| slowdown),
+            queue: queue.filter(|_| is_fixed),
+            expected_queue: demands.filter(|_| is_fixed).and_then(|demands| demands.at_server(count)),
+            regular_queue: regular.map(|[_, queue]| queue),
+            operations: alone.map(|alone| alone.operations),
+            invalid: self.invalid(cell),
+            ..LanRow::empty(cell)
+        }
+    }
+
+    fn invalid(&self, cell: LanCell) -> usize {
+        self.cells.iter().filter(|measured| measured.cell == cell && !measured.is_valid()).count()
+    }
+}
+
+impl LanRow {
+    const fn empty(cell: LanCell) -> Self {
+        Self {
+            cell,
+            seconds: None,
+            normalised: None,
+            slowdown: None,
+            expected: None,
+            regular: None,
+            queue: None,
+            expected_queue: None,
+            regular_queue: None,
+            operations: None,
+            invalid: 0,
+        }
+    }
+}
+
+/// Where the line through the two highest levels comes down to a slowdown of one.
+fn seen_knee(task: Task, rows: &[LanRow]) -> Option<f64> {
+    let mut curve: Vec<(f64, f64)> = rows
+        .iter()
+        .filter(|row| row.cell.task == task)
+        .filter_map(|row| match row.cell.level {
+            Level::Stations(count) => Some((f64::from(count), row.slowdown?.value)),
+            Level::StandAlone => None,
+        })
+        .collect();
+    curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let [.., (fewer, low), (more, high)] = curve[..] else { return None };
+    let slope = (high - low) / (more - fewer);
+    (slope > 0.0).then(|| more - (high - 1.0) / slope).filter(|knee| *knee > 0.0)
+}
+
+fn users(limit: Span, stations: &[LevelStations]) -> Option<Users> {
+    let mut levels: Vec<(u32, f64)> =
+        stations.iter().filter_map(|level| Some((level.count, level.p95_seconds?))).collect();
+    levels.sort_by_key(|(count, _)| *count);
+    let too_many = levels.iter().find(|(_, p95)| *p95 > limit.seconds()).map(|(count, _)| *count);
+    let most =
+        levels.iter().map(|(count, _)| *count).take_while(|count| too_many.is_none_or(|few| *count < few)).last();
+    (!levels.is_empty()).then_some(Users { limit, most, too_many })
+}

@@ -1,0 +1,186 @@
+//! The plan of `btu speed`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use btu_units::{BitRate, Bytes, Span};
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::verdict::{SpeedVerdict, judge, received, requested};
+use super::{Phase, SpeedCell};
+use crate::activity::{
+    Activity, Meeting, Order, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+};
+use crate::books::flow_faults;
+use crate::border;
+use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use crate::network::{HostName, Impairments};
+use crate::script::{Role, Script, Step};
+
+/// Most TCP connections at a time in one direction.
+pub const MOST_STREAMS: u32 = 64;
+
+/// A request and its answer: as small as a packet may be, so that they take little of a slow line.
+const ASKED: Bytes = Bytes::new(16);
+
+/// From one request to the next: on a line of 10 Mb/s requests take 0.4 % of its time.
+const ASKED_EVERY: Span = Span::from_milliseconds(20);
+
+/// Payload of a datagram: with its headers it fits into every Ethernet frame, and into those of most tunnels.
+const DATAGRAM: Bytes = Bytes::new(1400);
+
+/// Bytes of one system call of a stream: 128 KiB, as of most benchmarks.
+const MESSAGE: Bytes = Bytes::new(128 << 10);
+
+/// Everything that decides a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpeedPlan {
+    /// What every plan says; of the two hosts the first is the near one, the second the far one.
+    #[serde(flatten)]
+    pub frame: Frame,
+    /// What is measured, in this order.
+    #[serde(deserialize_with = "border::once")]
+    pub phases: Vec<Phase>,
+    /// How long the network is full in each phase.
+    #[serde(rename = "time_ns")]
+    pub time: Span,
+    /// How long nothing is sent but requests.
+    #[serde(rename = "idle_ns")]
+    pub idle: Span,
+    /// TCP connections at a time in one direction.
+    #[serde(deserialize_with = "streams")]
+    pub streams: u32,
+    /// What datagrams are offered at, counted over their payload; only with such phases.
+    #[serde(rename = "offered_bits_per_second", default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<BitRate>,
+}
+
+/// It may have come with a file from anybody.
+fn streams<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let streams = u32::deserialize(from)?;
+    if (1..=MOST_STREAMS).contains(&streams) {
+        return Ok(streams);
+    }
+    Err(de::Error::custom(format!("{streams} connections are not between 1 and {MOST_STREAMS}")))
+}
+
+/// Filled in before the order leaves.
+const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
+
+/// Steps in pairs: the far host listens, the near one calls, whichever way data flows, since only one of them may be reachable.
+struct Pairs<'a> {
+    near: &'a HostName,
+    far: &'a HostName,
+    setting: &'a CellSetting,
+    steps: Vec<Step>,
+}
+
+impl Pairs<'_> {
+    fn add(&mut self, listening: Activity, calling: Activity) {
+        let order = |activity| Order { seed: self.setting.seed, deadline: self.setting.deadline, activity };
+        let peer = Some(self.steps.len());
+        let [there, here] = [(self.far, None, listening), (self.near, peer, calling)].map(|(host, peer, activity)| {
+            Step { host: host.clone(), role: Role::Network, peer, order: order(activity) }
+        });
+        self.steps.extend([there, here]);
+    }
+
+    fn ask(&mut self, duration: Span) {
+        let (transport, token, message) = (Transport::Tcp, self.setting.token, ASKED);
+        let every = Some(ASKED_EVERY);
+        self.add(
+            Activity::Respond(Respond { on: UNSET, transport, token, message }),
+            Activity::Request(Request { to: UNSET_PEER, transport, token, message, duration, every }),
+        );
+    }
+}
+
+impl SpeedPlan {
+    /// The near host and the far one.
+    pub fn hosts(&self) -> [Option<&HostName>; 2] {
+        self.frame.network.ends()
+    }
+
+    fn stream(&self, pairs: &mut Pairs<'_>, is_up: bool) {
+        let (token, message, window, work) = (pairs.setting.token, MESSAGE, None, Work::For(self.time));
+        let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
+        let receive = |meeting| Activity::TcpReceive(TcpReceive { meeting, token, message, window });
+        let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
+        for _ in 0..self.streams {
+            if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }
+        }
+    }
+
+    fn datagrams(&self, pairs: &mut Pairs<'_>, is_up: bool) {
+        let Some(offered) = self.offered else { return };
+        let (token, message, duration) = (pairs.setting.token, DATAGRAM, self.time);
+        let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
+        // A margin for rounding; more than this is not sent.
+        let expected_datagrams = (expected as u64).saturating_add(16);
+        let send = |meeting| Activity::UdpSend(UdpSend { meeting, token, message, offered, duration });
+        let receive = |meeting| Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams });
+        let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
+        if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }
+    }
+}
+
+impl Experiment for SpeedPlan {
+    const SUITE: &'static str = "speed";
+    const COMMAND: &'static str = "btu speed";
+    const VERSION: u32 = 1;
+
+    type Cell = SpeedCell;
+    type Verdict = SpeedVerdict;
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+
+    fn cells(&self) -> Vec<SpeedCell> {
+        self.phases.iter().map(|&phase| SpeedCell { phase }).collect()
+    }
+
+    /// As the plan has them: a queue that one phase filled is empty again when the next has begun.
+    fn order(&self, _: u32) -> Vec<SpeedCell> {
+        self.cells()
+    }
+
+    fn script(&self, cell: &SpeedCell, setting: &CellSetting) -> Script {
+        let impairments = Impairments::new();
+        let [Some(near), Some(far)] = self.hosts() else { return Script { impairments, steps: Vec::new() } };
+        let mut pairs = Pairs { near, far, setting, steps: Vec::new() };
+        let time = if cell.phase == Phase::Idle { self.idle } else { self.time };
+        pairs.ask(time);
+        for is_up in [true, false] {
+            match (cell.phase, is_up) {
+                (Phase::Up | Phase::Both, true) | (Phase::Down | Phase::Both, false) => self.stream(&mut pairs, is_up),
+                (Phase::DatagramsUp, true) | (Phase::DatagramsDown, false) => self.datagrams(&mut pairs, is_up),
+                (Phase::Idle | Phase::Up | Phase::Down | Phase::DatagramsUp | Phase::DatagramsDown, true | false) => {}
+            }
+        }
+        Script { impairments, steps: pairs.steps }
+    }
+
+    fn faults(&self, cell: &SpeedCell, seen: &Observation) -> Vec<String> {
+        flow_faults(&self.script(cell, &CellSetting::unplayed(&self.frame)), &seen.reports)
+    }
+
+    fn facts(&self, cell: &SpeedCell, seen: &Observation) -> Facts {
+        let flows: Vec<_> = received(seen).collect();
+        let goodput = flows.iter().map(|flow| flow.bits_per_second).sum::<f64>();
+        let typical = requested(seen).and_then(|requested| requested.round_trip.quantile(0.5));
+        Facts {
+            message: if cell.phase == Phase::Idle { ASKED } else { MESSAGE },
+            goodput_bits_per_second: (!flows.is_empty()).then_some(goodput),
+            duration: typical.map(Span::from_nanoseconds),
+        }
+    }
+
+    fn judge(&self, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {
+        judge(self, cells)
+    }
+}

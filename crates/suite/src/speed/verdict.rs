@@ -1,0 +1,336 @@
+//! What a run of `btu speed` amounts to.
+
+use btu_network::{Drawing, StationId};
+use btu_stats::{Estimate, Histogram, Level, geometric_interval};
+use btu_units::{Bytes, Span};
+use serde::Serialize;
+
+use super::{Phase, SpeedCell, SpeedPlan};
+use crate::experiment::{AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings};
+use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
+
+/// In how many parts the course of a flow is told.
+const PARTS: usize = 20;
+
+/// Payload of a full segment of TCP/IP over Ethernet, with time stamps.
+const SEGMENT: usize = 1448;
+
+/// The verdict over a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpeedVerdict {
+    /// One for each phase of the plan, in its order.
+    pub rows: Vec<SpeedRow>,
+    /// What the network file's closed form expects of a request while nothing else is sent, in seconds.
+    pub expected_round_trip_seconds: Option<f64>,
+    /// Reasons to doubt.
+    pub warnings: Vec<Warning>,
+}
+
+/// A phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpeedRow {
+    /// The phase.
+    #[serde(flatten)]
+    pub cell: SpeedCell,
+    /// How long requests took from the near host to the far one and back.
+    pub round_trip: Option<RoundTrip>,
+    /// The median less that of the idle network, in seconds: what waits in queues, most of all.
+    pub queue_seconds: Option<f64>,
+    /// The mean over the shortest idle round trip, less one: the buffer delay of RFC 6349, section 4.3, as a share.
+    pub buffer_delay: Option<f64>,
+    /// What went over the network.
+    pub flows: Vec<FlowSpeed>,
+    /// Processor time of the near host's workers over the phase's time: 1 is one processor.
+    pub near_processors: Option<f64>,
+    /// The same of the far host's.
+    pub far_processors: Option<f64>,
+    /// Cells that do not count.
+    pub invalid: usize,
+}
+
+/// How long requests took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RoundTrip {
+    /// How many there were.
+    pub count: u64,
+    /// The shortest, in seconds.
+    pub least_seconds: f64,
+    /// The median: of all, with an interval (95 %) where there were several blocks.
+    pub median: Estimate,
+    /// 99 of 100 took no longer.
+    pub p99_seconds: f64,
+    /// The mean.
+    pub mean_seconds: f64,
+}
+
+/// Which way data went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the near host to the far one.
+    Up,
+    /// From the far host to the near one.
+    Down,
+}
+
+/// What went one way, all connections together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowSpeed {
+    /// Which way.
+    pub direction: Direction,
+    /// Payload that arrived over the time until the last of it had come, in bits per second: the geometric mean of the
+    /// blocks (95 %).
+    pub goodput: Option<Estimate>,
+    /// That time, in seconds, the mean of the blocks: longer than the phase where queues drain.
+    pub seconds: f64,
+    /// The same rate in each twentieth of that time, the mean of the blocks: its course, and how much it varies.
+    pub course_bits_per_second: Vec<f64>,
+    /// What the network file's closed form expects of TCP.
+    pub expected_bits_per_second: Option<f64>,
+    /// How much longer a transfer takes than it should: the transfer time ratio of RFC 6349, section 4.1.
+    pub transfer_time_ratio: Option<f64>,
+    /// Octets that TCP sent again, as a share of all it sent; one less this is the efficiency of RFC 6349, section 4.2.
+    pub sent_again: Option<f64>,
+    /// What was really sent of datagrams, in bits per second of payload.
+    pub sent_bits_per_second: Option<f64>,
+    /// Datagrams that did not arrive, as a share.
+    pub lost: Option<f64>,
+    /// Datagrams that came after one that was sent later.
+    pub overtaken: Option<u64>,
+}
+
+/// One flow of a cell, or several together.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Arrived {
+    direction: Direction,
+    /// Payload over the time until the last of it had come.
+    pub(super) bits_per_second: f64,
+    /// That time, in seconds.
+    time: f64,
+    course: Vec<f64>,
+    tcp: Option<TcpInfo>,
+    datagrams: Option<Datagrams>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Datagrams {
+    sent: u64,
+    arrived: u64,
+    overtaken: u64,
+    sent_bits_per_second: f64,
+}
+
+/// The accounts of each pair of a cell: who listens is at the far host, who calls at the near one.
+fn pairs(seen: &Observation) -> impl Iterator<Item = [&Report; 2]> {
+    seen.reports.chunks_exact(2).filter_map(|pair| {
+        let [far, near] = pair else { return None };
+        Some([far.result.as_ref().ok()?, near.result.as_ref().ok()?])
+    })
+}
+
+/// What came of requests.
+pub(super) fn requested(seen: &Observation) -> Option<&Requested> {
+    pairs(seen).find_map(|[_, near]| match &near.outcome {
+        Outcome::Requested(requested) => Some(requested),
+        _ => None,
+    })
+}
+
+/// Every flow of a cell by itself.
+pub(super) fn received(seen: &Observation) -> impl Iterator<Item = Arrived> {
+    pairs(seen).filter_map(|[far, near]| match (&far.outcome, &near.outcome) {
+        (Outcome::Received(_) | Outcome::DatagramsReceived(_), _) => {
+            arrived(Direction::Up, &near.outcome, &far.outcome)
+        }
+        (_, Outcome::Received(_) | Outcome::DatagramsReceived(_)) => {
+            arrived(Direction::Down, &far.outcome, &near.outcome)
+        }
+        _ => None,
+    })
+}
+
+fn arrived(direction: Direction, from: &Outcome, to: &Outcome) -> Option<Arrived> {
+    match (from, to) {
+        (Outcome::Sent(sent), Outcome::Received(received)) => Some(Arrived {
+            direction,
+            bits_per_second: rate(received.bytes, received.last_byte)?,
+            time: received.last_byte.seconds(),
+            course: course(&received.progress, received.last_byte),
+            tcp: Some(sent.tcp),
+            datagrams: None,
+        }),
+        (Outcome::DatagramsSent(sent), Outcome::DatagramsReceived(received)) => {
+            let sent_bits_per_second = rate(sent.bytes, sent.span)?;
+            // Over the longer of two times: a stream that comes late did not come faster than it was sent.
+            let time = received.span.max(sent.span);
+            Some(Arrived {
+                direction,
+                bits_per_second: rate(received.bytes, time)?,
+                time: received.span.seconds(),
+                course: course(&received.progress, received.span),
+                tcp: None,
+                datagrams: Some(Datagrams {
+                    sent: sent.datagrams,
+                    arrived: received.datagrams,
+                    overtaken: received.reordered,
+                    sent_bits_per_second,
+                }),
+            })
+        }
+        _ => None,
+    }
+}
+
+fn rate(bytes: Bytes, time: Span) -> Option<f64> {
+    (time > Span::ZERO).then(|| bytes.bits() / time.seconds())
+}
+
+/// The rate in each part of `time`, by how many bytes had come when: (nanoseconds, bytes so far), ascending.
+fn course(progress: &[(u64, u64)], time: Span) -> Vec<f64> {
+    let part = time.seconds() / PARTS as f64;
+    if part <= 0.0 || progress.is_empty() {
+        return Vec::new();
+    }
+    let at = |moment: f64| come(progress, moment * 1e9);
+    (0..PARTS).map(|number| (at(part * (number + 1) as f64) - at(part * number as f64)) * 8.0 / part).collect()
+}
+
+/// Bytes that had come by then; between two notes as many as a straight line has.
+fn come(progress: &[(u64, u64)], moment_ns: f64) -> f64 {
+    let after = progress.partition_point(|(time, _)| (*time as f64) <= moment_ns);
+    let before = after.checked_sub(1).map_or((0.0, 0.0), |place| point(progress[place]));
+    let Some(&next) = progress.get(after) else { return before.1 };
+    let next = point(next);
+    before.1 + (next.1 - before.1) * (moment_ns - before.0) / (next.0 - before.0)
+}
+
+fn point((time, bytes): (u64, u64)) -> (f64, f64) {
+    (time as f64, bytes as f64)
+}
+
+/// All flows of one direction together.
+fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
+    received(seen).filter(|one| one.direction == direction).reduce(|mut all, one| {
+        all.bits_per_second += one.bits_per_second;
+        all.time = all.time.max(one.time);
+        all.course.iter_mut().zip(&one.course).for_each(|(sum, rate)| *sum += rate);
+        if let (Some(sum), Some(tcp)) = (&mut all.tcp, &one.tcp) {
+            sum.bytes_sent = sum.bytes_sent.saturating_add(tcp.bytes_sent);
+            sum.bytes_retransmitted = sum.bytes_retransmitted.saturating_add(tcp.bytes_retransmitted);
+        }
+        all
+    })
+}
+
+/// Judges a run by all that is stored of it.
+pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {
+    let drawing = plan.frame().network.drawing().filter(|drawing| !drawing.bare);
+    let ends = drawing.as_ref().and_then(|drawing| {
+        let [near, far] = plan.hosts();
+        Some([drawing.station_called(near?.as_str())?, drawing.station_called(far?.as_str())?])
+    });
+    let way = drawing.as_ref().zip(ends);
+    let mut rows: Vec<SpeedRow> = plan.cells().into_iter().map(|cell| row(cell, cells, way)).collect();
+    let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(|row| row.round_trip);
+    for row in rows.iter_mut().filter(|row| row.cell.phase != Phase::Idle) {
+        let both = row.round_trip.zip(idle);
+        row.queue_seconds = both.map(|(loaded, idle)| loaded.median.value - idle.median.value);
+        row.buffer_delay = both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
+    }
+    let expected = way.and_then(|(drawing, [near, far])| {
+        let one = |from, to| passage(drawing, from, to, 16 + AROUND_SEGMENT).map(|way| way.occupied + way.beyond);
+        Some(one(near, far)? + one(far, near)?)
+    });
+    SpeedVerdict { rows, expected_round_trip_seconds: expected, warnings: warnings(cells) }
+}
+
+fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<(&Drawing, [StationId; 2])>) -> SpeedRow {
+    let own = || cells.iter().filter(|measured| measured.cell == cell);
+    let valid: Vec<&Observation> =
+        own().filter(|measured| measured.is_valid()).map(|measured| &measured.seen).collect();
+    let flow = |direction| flow(&valid, direction, way);
+    SpeedRow {
+        cell,
+        round_trip: round_trip(&valid),
+        queue_seconds: None,
+        buffer_delay: None,
+        flows: [Direction::Up, Direction::Down].into_iter().filter_map(flow).collect(),
+        near_processors: processors(&valid, |[_, near]| near),
+        far_processors: processors(&valid, |[far, _]| far),
+        invalid: own().count() - valid.len(),
+    }
+}
+
+fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {
+    let mut all = Histogram::new();
+    let mut medians = Vec::new();
+    for requested in valid.iter().filter_map(|seen| requested(seen)) {
+        all.merge(&requested.round_trip);
+        medians.extend(requested.round_trip.quantile(0.5).map(seconds));
+    }
+    let interval = geometric_interval(&medians, Level::P95).and_then(|estimate| estimate.interval);
+    Some(RoundTrip {
+        count: all.count(),
+        least_seconds: seconds(all.min()?),
+        median: Estimate { value: seconds(all.quantile(0.5)?), interval },
+        p99_seconds: seconds(all.quantile(0.99)?),
+        mean_seconds: all.mean()? / 1e9,
+    })
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+fn flow(valid: &[&Observation], direction: Direction, way: Option<(&Drawing, [StationId; 2])>) -> Option<FlowSpeed> {
+    let flows: Vec<Arrived> = valid.iter().filter_map(|seen| together(seen, direction)).collect();
+    let rates: Vec<f64> = flows.iter().map(|flow| flow.bits_per_second).collect();
+    let first = flows.first()?;
+    let mut course = vec![0.0; first.course.len()];
+    for flow in &flows {
+        course.iter_mut().zip(&flow.course).for_each(|(sum, rate)| *sum += rate / flows.len() as f64);
+    }
+    let goodput = geometric_interval(&rates, Level::P95);
+    let expected = way.filter(|_| first.tcp.is_some()).and_then(|(drawing, [near, far])| {
+        let (from, to) = if direction == Direction::Up { (near, far) } else { (far, near) };
+        Some(SEGMENT as f64 * 8.0 / passage(drawing, from, to, SEGMENT + AROUND_SEGMENT)?.occupied)
+    });
+    let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);
+    let tcp: Vec<TcpInfo> = flows.iter().filter_map(|flow| flow.tcp).collect();
+    let datagrams: Vec<Datagrams> = flows.iter().filter_map(|flow| flow.datagrams).collect();
+    let sum = |part: fn(&Datagrams) -> u64| datagrams.iter().map(part).fold(0, u64::saturating_add);
+    let sent: Vec<f64> = datagrams.iter().map(|one| one.sent_bits_per_second).collect();
+    Some(FlowSpeed {
+        direction,
+        goodput,
+        seconds: flows.iter().map(|flow| flow.time).sum::<f64>() / flows.len() as f64,
+        course_bits_per_second: course,
+        expected_bits_per_second: expected,
+        transfer_time_ratio: expected.zip(goodput).map(|(expected, goodput)| expected / goodput.value),
+        sent_again: share(
+            tcp.iter().map(|one| one.bytes_retransmitted).fold(0, u64::saturating_add),
+            tcp.iter().map(|one| one.bytes_sent).fold(0, u64::saturating_add),
+        ),
+        sent_bits_per_second: geometric_interval(&sent, Level::P95).map(|estimate| estimate.value),
+        lost: share(sum(|one| one.sent).saturating_sub(sum(|one| one.arrived)), sum(|one| one.sent)),
+        overtaken: (!datagrams.is_empty()).then(|| sum(|one| one.overtaken)),
+    })
+}
+
+/// Processor time of one end's workers over the time of the longest.
+fn processors(valid: &[&Observation], end: fn([&Report; 2]) -> &Report) -> Option<f64> {
+    let (mut used, mut time) = (0.0, 0.0);
+    for seen in valid {
+        let reports: Vec<&Report> = pairs(seen).map(end).collect();
+        used += reports.iter().map(|report| cpu(report.cpu)).sum::<f64>();
+        time += reports.iter().map(|report| report.duration().seconds()).fold(0.0, f64::max);
+    }
+    (time > 0.0).then(|| used / time)
+}
+
+fn cpu(time: CpuTime) -> f64 {
+    time.user.seconds() + time.system.seconds()
+}
+
+#[cfg(test)]
+mod tests;

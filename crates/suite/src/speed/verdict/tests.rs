@@ -1,0 +1,201 @@
+//! Verdicts over cells whose numbers are known.
+
+use btu_network::library_text;
+use btu_units::Time;
+
+use super::*;
+use crate::experiment::{CellSetting, Field, Frame, Raised};
+use crate::network::HostName;
+use crate::record::{DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
+
+const MEGABYTE: u64 = 1_000_000;
+
+fn plan(phases: &[Phase]) -> SpeedPlan {
+    let stations = ["test", "active"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
+    let text = format!(
+        "# --set links.path.rate=10 Mb/s\n# --set links.path.delay=5 ms\n{}",
+        library_text("path").expect("the library has it")
+    );
+    SpeedPlan {
+        frame: Frame {
+            version: SpeedPlan::VERSION,
+            seed: 1,
+            profile: "quick".to_owned(),
+            blocks: 1,
+            budget: Span::from_seconds(60),
+            deadline: Span::from_seconds(60),
+            network: Field::Drawing(Raised { name: "10 Mb/s".to_owned(), text, stations, congestion_control: None }),
+        },
+        phases: phases.to_vec(),
+        time: Span::from_seconds(2),
+        idle: Span::from_seconds(1),
+        streams: 2,
+        offered: Some(btu_units::BitRate::from_megabits_per_second(1)),
+    }
+}
+
+fn report(outcome: Outcome) -> Report {
+    let cpu = CpuTime { user: Span::from_milliseconds(100), system: Span::from_milliseconds(300) };
+    Report { started: Time::ZERO, finished: Time::ZERO + Span::from_seconds(2), cpu, outcome }
+}
+
+/// Requests that took so many milliseconds each.
+fn asked(milliseconds: &[u64]) -> [Outcome; 2] {
+    let mut round_trip = Histogram::new();
+    for time in milliseconds {
+        round_trip.record(time * 1_000_000);
+    }
+    let answers = milliseconds.len() as u64;
+    let requested = Requested { requests: answers, answers, lost: 0, late: 0, wrong: 0, round_trip };
+    [Outcome::Responded { answers }, Outcome::Requested(requested)]
+}
+
+/// A stream of 1 MB in `milliseconds`, of which a tenth was sent again; the sender first.
+fn stream(milliseconds: u64) -> [Outcome; 2] {
+    let tcp = TcpInfo { bytes_sent: 1_100_000, bytes_retransmitted: 110_000, ..TcpInfo::default() };
+    let (bytes, half) = (Bytes::new(MEGABYTE), milliseconds * 500_000);
+    let received = Received {
+        bytes,
+        messages: 8,
+        first_byte: Span::ZERO,
+        last_byte: Span::from_milliseconds(milliseconds),
+        samples_checked: 1,
+        samples_wrong: 0,
+        // A quarter in the first half of the time.
+        progress: vec![(half, MEGABYTE / 4), (half * 2, MEGABYTE)],
+        tcp: TcpInfo::default(),
+    };
+    [Outcome::Sent(Sent { bytes, messages: 8, tcp }), Outcome::Received(received)]
+}
+
+fn turned([sender, receiver]: [Outcome; 2]) -> [Outcome; 2] {
+    [receiver, sender]
+}
+
+/// A cell whose pairs say this: the far end first.
+fn cell(phase: Phase, block: u32, pairs: Vec<[Outcome; 2]>) -> Measured<SpeedCell> {
+    let placed = |(station, outcome): (&str, Outcome)| PlacedReport {
+        station: HostName::try_from(station).expect("a name"),
+        activity: "of a test".to_owned(),
+        result: Ok(report(outcome)),
+    };
+    let reports = pairs.into_iter().flat_map(|[far, near]| [("active", far), ("test", near)]).map(placed).collect();
+    let slot = crate::experiment::Slot { cell: SpeedCell { phase }, block, position: 0 };
+    plan(&[phase]).record(slot, Observation { reports, ..Observation::default() })
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 0.002, "{found}, not {expected}");
+}
+
+#[test]
+fn a_queue_is_what_requests_wait_longer_than_on_the_idle_network() {
+    let plan = plan(&[Phase::Idle, Phase::Up]);
+    let cells = [
+        cell(Phase::Idle, 0, vec![asked(&[10, 10, 11])]),
+        cell(Phase::Up, 0, vec![asked(&[60, 110, 160]), turned(stream(1000)), turned(stream(1000))]),
+    ];
+    let verdict = plan.judge(&cells);
+    let [idle, up] = &verdict.rows[..] else { panic!("{:?}", verdict.rows) };
+    near(idle.round_trip.unwrap().median.value, 0.010);
+    near(up.queue_seconds.unwrap(), 0.1);
+    // The mean of 110 ms over the shortest of 10.
+    near(up.buffer_delay.unwrap(), 10.0);
+    // Each way 5 ms and a frame of 86 octets behind a preamble of 8.
+    near(verdict.expected_round_trip_seconds.unwrap(), 2.0 * (0.005 + 94.0 * 8.0 / 1e7));
+}
+
+#[test]
+fn flows_of_one_direction_are_added_and_have_a_course() {
+    let plan = plan(&[Phase::Both]);
+    let pairs = vec![asked(&[10]), turned(stream(1000)), turned(stream(2000)), stream(4000)];
+    let verdict = plan.judge(&[cell(Phase::Both, 0, pairs)]);
+    let [up, down] = &verdict.rows[0].flows[..] else { panic!("{:?}", verdict.rows) };
+    assert_eq!((up.direction, down.direction), (Direction::Up, Direction::Down));
+    near(up.goodput.unwrap().value, 8e6 + 4e6);
+    near(down.goodput.unwrap().value, 2e6);
+    near(up.sent_again.unwrap(), 0.1);
+    // A quarter in the first half: half of the mean rate; then half as much again.
+    assert_eq!((down.course_bits_per_second.len(), down.seconds, up.seconds), (20, 4.0, 2.0));
+    near(down.course_bits_per_second[0], 1e6);
+    near(down.course_bits_per_second[19], 3e6);
+    near(down.expected_bits_per_second.unwrap(), 1e7 * 1448.0 / 1538.0);
+    near(down.transfer_time_ratio.unwrap(), 1e7 * 1448.0 / 1538.0 / 2e6);
+    // Four workers of 0.4 s each in 2 s.
+    near(verdict.rows[0].near_processors.unwrap(), 0.8);
+}
+
+#[test]
+fn several_blocks_have_an_interval_and_an_invalid_one_does_not_count() {
+    let plan = plan(&[Phase::Down]);
+    let mut wrong = cell(Phase::Down, 2, vec![asked(&[10]), stream(10)]);
+    wrong.faults.push("it fell".to_owned());
+    let cells = [
+        cell(Phase::Down, 0, vec![asked(&[10]), stream(1000)]),
+        cell(Phase::Down, 1, vec![asked(&[12]), stream(1100)]),
+        wrong,
+    ];
+    let row = plan.judge(&cells).rows.remove(0);
+    assert_eq!(row.invalid, 1);
+    let goodput = row.flows[0].goodput.unwrap();
+    near(goodput.value, (8e6 * 8e6 / 1.1_f64).sqrt());
+    assert!(goodput.interval.unwrap().contains(8e6));
+    assert!(row.round_trip.unwrap().median.interval.is_some());
+}
+
+#[test]
+fn datagrams_are_counted_lost_and_never_faster_than_sent() {
+    let sent = DatagramsSent {
+        datagrams: 1000,
+        bytes: Bytes::new(MEGABYTE),
+        refused: 0,
+        offered: btu_units::BitRate::from_megabits_per_second(4),
+        span: Span::from_seconds(2),
+        lateness: Histogram::new(),
+    };
+    let received = DatagramsReceived {
+        datagrams: 900,
+        bytes: Bytes::new(MEGABYTE / 10 * 9),
+        duplicates: 0,
+        reordered: 3,
+        wrong: 0,
+        buffer_drops: 0,
+        first: Span::ZERO,
+        span: Span::from_milliseconds(1900),
+        farewell: true,
+        progress: Vec::new(),
+    };
+    let pairs = vec![asked(&[10]), [Outcome::DatagramsReceived(received), Outcome::DatagramsSent(sent)]];
+    let row = plan(&[Phase::DatagramsUp]).judge(&[cell(Phase::DatagramsUp, 0, pairs)]).rows.remove(0);
+    let flow = &row.flows[0];
+    near(flow.lost.unwrap(), 0.1);
+    near(flow.sent_bits_per_second.unwrap(), 4e6);
+    near(flow.goodput.unwrap().value, 3.6e6);
+    assert_eq!((flow.overtaken, flow.expected_bits_per_second), (Some(3), None));
+}
+
+#[test]
+fn bytes_that_are_missing_void_the_cell() {
+    let [sender, receiver] = stream(1000);
+    let Outcome::Received(mut short) = receiver else { panic!("not a receiver") };
+    short.bytes = Bytes::new(MEGABYTE - 1);
+    let cell = cell(Phase::Down, 0, vec![asked(&[10]), [sender, Outcome::Received(short)]]);
+    assert!(cell.faults[0].contains("1000000 B were sent and 999999 B received"), "{:?}", cell.faults);
+}
+
+/// Only the far host has to be reachable: it listens in every phase.
+#[test]
+fn the_near_host_makes_every_call() {
+    let all = [Phase::Idle, Phase::Up, Phase::Down, Phase::Both, Phase::DatagramsUp, Phase::DatagramsDown];
+    let plan = plan(&all);
+    for (cell, steps) in plan.cells().iter().zip([2, 6, 6, 10, 4, 4]) {
+        let script = plan.script(cell, &CellSetting::unplayed(plan.frame()));
+        assert_eq!(script.steps.len(), steps, "{cell}");
+        assert!(script.steps.iter().all(|step| (step.host.as_str() == "test") == step.peer.is_some()), "{cell}");
+    }
+    let mut plan = serde_json::to_value(&plan).unwrap();
+    assert!(serde_json::from_value::<SpeedPlan>(plan.clone()).is_ok());
+    plan["streams"] = 65.into();
+    assert!(serde_json::from_value::<SpeedPlan>(plan).unwrap_err().to_string().contains("between 1 and 64"));
+}

@@ -1,0 +1,22 @@
+//! Types that are stored as the text that users write.
+
+/// Has serde read and write a type by its `FromStr` and `Display`: for `#[serde(try_from = "String", into = "String")]`.
+macro_rules! stored_as_text {
+    ($name:ty) => {
+        impl TryFrom<String> for $name {
+            type Error = <Self as std::str::FromStr>::Err;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.to_string()
+            }
+        }
+    };
+}
+
+pub(crate) use stored_as_text;

@@ -1,0 +1,107 @@
+//! One TCP connection between two ends that know the same token, for activities of other rooms that speak protocols of
+//! their own on it: how it is made, and reads and writes within an order's time.
+
+use std::net::{IpAddr, SocketAddr};
+
+use btu_suite::activity::Token;
+use btu_suite::peers::Callers;
+use btu_suite::record::TcpInfo;
+use btu_units::Span;
+
+use crate::clock::{Limit, now};
+use crate::error::TrafficError;
+use crate::sys::stream;
+use crate::tcp::door::Door;
+use crate::tcp::line::{Line, Manner};
+
+/// A port that waits for the one caller that presents the token.
+pub struct FlowDoor(Door);
+
+impl FlowDoor {
+    /// Listens on any free port of `address`.
+    ///
+    /// # Errors
+    /// The address is none of this host's.
+    pub fn open(address: IpAddr, callers: &Callers) -> Result<Self, TrafficError> {
+        Door::open(address, &Manner::prompt(), callers).map(Self)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.0.address()
+    }
+
+    /// Waits for the caller that presents the token; all others are sent away and hold nobody up.
+    ///
+    /// # Errors
+    /// Nobody did within the limit.
+    pub fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Flow, TrafficError> {
+        self.0.admit(token, limit).map(Flow)
+    }
+}
+
+/// A connection whose peer has presented the token, or to which it was presented. Nagle's algorithm is off.
+pub struct Flow(Line);
+
+impl Flow {
+    /// Connects, presents the token, and waits until the peer's kernel has it: two round trips.
+    ///
+    /// # Errors
+    /// The peer cannot be reached within ten seconds or `deadline`, whichever is shorter.
+    pub fn connect(peer: SocketAddr, token: &Token, deadline: Span) -> Result<Self, TrafficError> {
+        Line::connect(peer, token, &Manner::prompt(), deadline).map(Self)
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> SocketAddr {
+        self.0.peer()
+    }
+
+    /// Reads what there is, one byte at least; 0 when the peer has ended its half.
+    ///
+    /// # Errors
+    /// The connection broke, or the limit came; `doing` says at what.
+    pub fn read(&self, bytes: &mut [u8], limit: &Limit<'_>, doing: &'static str) -> Result<usize, TrafficError> {
+        loop {
+            match stream::receive(self.0.socket(), bytes, 0) {
+                Ok(read) => {
+                    limit.check(now(), doing, self.peer())?;
+                    return Ok(read);
+                }
+                Err(error) => self.0.excuse(error, limit, doing)?,
+            }
+        }
+    }
+
+    /// Fills `bytes`; false when the peer ended its half before the first.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and when the peer ended its half in the middle.
+    pub fn read_exactly(&self, bytes: &mut [u8], limit: &Limit<'_>, doing: &'static str) -> Result<bool, TrafficError> {
+        self.0.read_exactly(bytes, limit, doing)
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn write(&self, bytes: &[u8], limit: &Limit<'_>, doing: &'static str) -> Result<(), TrafficError> {
+        self.0.write(bytes, limit, doing)
+    }
+
+    /// Ends the outgoing half.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn finish_sending(&self) -> Result<(), TrafficError> {
+        self.0.finish_sending()
+    }
+
+    /// What the kernel knows of the connection.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn info(&self) -> Result<TcpInfo, TrafficError> {
+        self.0.info()
+    }
+}
