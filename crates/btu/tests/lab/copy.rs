@@ -45,8 +45,10 @@ fn trunk(laboratory: &Laboratory) -> PathBuf {
     path
 }
 
+/// Reno sends at once what may be sent and keeps the line's queue filled; BBR paces, and no form knows how.
 fn copy(laboratory: &Laboratory, arguments: &[&str]) -> Value {
-    let output = laboratory.command(&[&["copy", "--quiet"], arguments].concat()).output().expect("btu starts");
+    let always = ["copy", "--quiet", "--congestion-control", "reno"];
+    let output = laboratory.command(&[&always[..], arguments].concat()).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
     laboratory.json(&["show"])["result"].clone()
@@ -101,8 +103,7 @@ fn a_bare_copy_takes_what_the_line_takes() {
 #[test]
 fn a_file_over_nfs_waits_for_each_block() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    // Reno sends a block at once; BBR paces it, and no form knows how.
-    let network = ["--network", "20 Mb/s", "--delay", "20 ms", "--congestion-control", "reno"];
+    let network = ["--network", "20 Mb/s", "--delay", "20 ms"];
     let what = ["--program", "nfs", "--storage", "memory", "--size", "204800 B", "--contention", "0"];
     let result = copy(&laboratory, &[&what[..], &network].concat());
     let row = row(&result, "nfs", 204_800, 0);
