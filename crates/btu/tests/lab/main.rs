@@ -11,6 +11,7 @@ mod copy;
 mod drawn;
 mod drills;
 mod file_capabilities;
+mod hostile;
 mod hosts;
 mod hosts_drills;
 mod hosts_lab;

@@ -236,9 +236,13 @@ impl Keeper {
         self.shared.news.notify_one();
     }
 
-    /// Waits until somebody was turned away, and takes the report.
-    pub(super) async fn report(&self) -> Report {
+    /// Waits until somebody was turned away.
+    pub(super) async fn news(&self) {
         self.shared.news.notified().await;
+    }
+
+    /// Takes what is to be told of those who were turned away since the last time.
+    pub(super) fn report(&self) -> Report {
         std::mem::take(&mut self.state().report)
     }
 

@@ -63,12 +63,31 @@ impl Report {
     }
 }
 
-/// Writes the log as long as it is not aborted.
+/// Writes the log as long as it is not aborted, and at last what had not been told by then: the lines add up to all that came.
 pub(super) async fn write(keeper: Keeper, tell: Tell) {
+    let log = Log { keeper, tell };
     loop {
-        if let Some(line) = keeper.report().await.line() {
-            tell(&line);
-        }
+        log.keeper.news().await;
+        log.tell();
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+struct Log {
+    keeper: Keeper,
+    tell: Tell,
+}
+
+impl Log {
+    fn tell(&self) {
+        if let Some(line) = self.keeper.report().line() {
+            (self.tell)(&line);
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.tell();
     }
 }

@@ -1,0 +1,137 @@
+//! Ten thousand strangers in a minute at the door of a host that is being measured.
+//!
+//! They come from ten networks and in ten ways, to one agent. The run beside them is complete and says that its host was crowded;
+//! the agent accounts for each of them, stays small, and keeps nothing of them.
+
+mod crowd;
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use crate::common::once;
+use crate::drawn::finish;
+use crate::hosts_lab::{Hosts, RATED, ended, events};
+use crate::support::text;
+use crowd::{CROWD, KINDS, LASTS, NETWORKS};
+
+/// The most that an agent has of its own in memory meanwhile, bytes. The pages of its program come on top: of the release program
+/// some 13 MB, of one for tests five times as many.
+const MOST_OWN: u64 = 30_000_000;
+
+/// Nobody is listened to for longer: the handshake's limit, what a refused stranger may still say, and a busy machine.
+const LONGEST: Duration = Duration::from_secs(15);
+
+#[test]
+#[ignore = "a part of another test, which runs it inside a station"]
+fn crowd_part() {
+    crowd::push();
+}
+
+#[test]
+fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
+    if once::tested_already() {
+        return;
+    }
+    let Some(hosts) = Hosts::raise(4) else { return };
+    for name in RATED {
+        hosts.start_agent(name);
+        hosts.await_agent(name);
+    }
+    let part = strangers(&hosts);
+    let agent = hosts.agent("alpha");
+
+    let rows = ["--component", "SEND,RECV,SEND_RECV,INTERACTIVE/TCP,UDP", "--load", "idle,cpu,transfer"];
+    let run = hosts.begin(hosts.rate(&rows), 1);
+    let crowd = hosts
+        .lab
+        .exec("host-3", &part.each_ref().map(String::as_str))
+        .env("BTU_TEST_PART", hosts.control("alpha"))
+        .env("BTU_TEST_KEYS", hosts.lab.home.path())
+        .spawn()
+        .unwrap();
+    let watched = thread::spawn(move || most_memory(agent));
+    // Each of them gives up in time.
+    let crowd = finish(crowd);
+    let said = text(&crowd.stdout);
+    assert!(crowd.status.success(), "{said}{}", text(&crowd.stderr));
+    let cells = hosts.runs().1;
+    println!("{said}\n{cells} cells were stored while they came");
+    let output = ended(run);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    hosts.end_agent("alpha");
+    let (own, all) = watched.join().unwrap();
+    println!("the agent had {own} bytes of its own in memory, {all} with the pages of its program");
+
+    accounts(&hosts, &said);
+    let stored = hosts.stored();
+    assert_eq!(stored["run"]["state"], "complete", "{stored}");
+    assert!(cells > 0, "the run ended before they came");
+    let told = events(&stored, "alpha: its agent turned away");
+    assert_eq!(told.len(), 1, "{}", stored["run"]["events"]);
+    assert!(own < MOST_OWN, "{own} bytes");
+    for name in &RATED[1..] {
+        hosts.end_agent(name);
+    }
+    hosts.lower();
+}
+
+/// Gives the fourth host an address in each of the strangers' networks, and the first a way back to them. What runs there.
+fn strangers(hosts: &Hosts) -> [String; 5] {
+    let interface = |station: &str| {
+        let all = hosts.shell(station, "ip -o -4 address");
+        let line = all.lines().find(|line| line.contains(" 198.18.")).expect("it is on the control network");
+        line.split_whitespace().nth(1).expect("an interface").to_owned()
+    };
+    let theirs = interface("host-3");
+    for network in 0..NETWORKS {
+        hosts.shell("host-3", &format!("ip address add 10.66.{network}.1/32 dev {theirs}"));
+    }
+    hosts.shell("alpha", &format!("ip route add 10.66.0.0/16 dev {}", interface("alpha")));
+    // A certificate that another authority has signed.
+    hosts.authority("others");
+    hosts.issue("others", "desk", "controller", "foreign.pem");
+    let own = std::env::current_exe().expect("this program").display().to_string();
+    [&own, "hostile::crowd_part", "--exact", "--ignored", "--nocapture"].map(str::to_owned)
+}
+
+/// The most that a process had in memory until it was gone, bytes: of its own, and with the pages of its program.
+fn most_memory(process: i32) -> (u64, u64) {
+    let (mut own, mut all) = (0, 0);
+    while let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) {
+        let bytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+        };
+        own = own.max(bytes("RssAnon:").unwrap_or(0));
+        all = all.max(bytes("VmRSS:").unwrap_or(0));
+        thread::sleep(Duration::from_millis(50));
+    }
+    (own, all)
+}
+
+/// Each stranger came, heard nothing and was shown out in time; the agent's log accounts for all of them, and says why.
+fn accounts(hosts: &Hosts, said: &str) {
+    let number = |what: &str| -> u64 {
+        let found = said.lines().find_map(|line| line.strip_prefix("crowd: ")?.strip_prefix(what)?.trim().parse().ok());
+        found.unwrap_or_else(|| panic!("no {what} in {said}"))
+    };
+    assert_eq!((number("came"), number("welcomed")), (CROWD, 0), "{said}");
+    assert_eq!(number("kinds"), KINDS, "{said}");
+    assert!(number("longest-ms") < LONGEST.as_millis() as u64, "{said}");
+    let log = hosts.log("alpha");
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("turned away ")).collect();
+    let counted = |line: &&str| -> u64 {
+        let count = line.split_once("turned away ").map_or("", |(_, rest)| rest);
+        let count = count.split(' ').next().unwrap_or_default();
+        if count == "a" { 1 } else { count.parse().unwrap_or_else(|_| panic!("no count in {line}")) }
+    };
+    let turned_away: u64 = lines.iter().map(counted).sum();
+    assert_eq!(turned_away, CROWD, "the log accounts for all: {log}");
+    // A line a second at most, from the first to when the last of them has left.
+    let most = (LASTS + LONGEST).as_secs() as usize + 2;
+    assert!(lines.len() <= most, "{} lines: {log}", lines.len());
+    for why in ["too many connections a second", "no handshake"] {
+        assert!(lines.iter().any(|line| line.contains(why)), "nobody was told `{why}`: {log}");
+    }
+}
