@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use btu_network::{
     Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace, settings_of,
 };
+use btu_units::shell_word;
 
 use crate::exit::Refusal;
 
@@ -116,6 +117,11 @@ impl Source {
 fn reader<'a>(name: &'a str, files: Files<'a>, settings: &[(String, String)]) -> Reader<'a> {
     let reader = Reader::new(name).files(files);
     settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value))
+}
+
+/// What to say where a network has no station of that name, with the command that lists those there are.
+pub(crate) fn no_such_station(wanted: &str, network: &str) -> String {
+    format!("there is no station `{wanted}` in {network}: see `btu net check {}`", shell_word(network))
 }
 
 /// A file's text.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use btu_control::trust::{Authority, Card, Choice, Identity, Issued, Role, TrustError, day, default_directory};
 use btu_report::{KeyRow, KeyState, keys_text};
+use btu_units::shell_word;
 use serde::Serialize;
 
 use crate::cli::{Common, Issue, Keys, KeysCommand, Revoke};
@@ -89,12 +90,13 @@ fn issue(directory: &Path, issue: &Issue, common: &Common) -> anyhow::Result<()>
 }
 
 fn still_valid(Card { name, serial, .. }: &Card) -> String {
+    let (name, serial) = (shell_word(name), shell_word(serial));
     format!("\n\nAn older one is still valid; when it is no longer used: btu keys revoke {name} --serial {serial}")
 }
 
 /// What to do with a new identity.
 fn next(role: Role, name: &str, file: &Path) -> String {
-    let file = file.display();
+    let (file, name) = (shell_word(&file.to_string_lossy()), shell_word(name));
     match role {
         Role::Agent => format!(
             "Next, with the host's own name and user:\n  scp -p {file} {name}:btu.pem && rm {file}\n  \

@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 
 use crate::cli::Run;
 use crate::exit::Refusal;
-use crate::{net, net_books};
+use crate::{files, net, net_books};
 
 /// Raises the network, runs the command in it, and takes it down.
 pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
@@ -47,10 +47,7 @@ fn station(request: &NetworkRequest, wanted: Option<&str>) -> Result<String, Ref
         Some(wanted) => stations.find(|name| *name == wanted),
         None => stations.next(),
     };
-    found.cloned().ok_or_else(|| {
-        let wanted = wanted.unwrap_or_default();
-        Refusal::Usage(format!("there is no station `{wanted}` in {}: see `btu net check {0}`", request.source))
-    })
+    found.cloned().ok_or_else(|| Refusal::Usage(files::no_such_station(wanted.unwrap_or_default(), &request.source)))
 }
 
 /// The network, or the signal that came while it was raised.

@@ -1,6 +1,7 @@
 //! `btu net up` and `btu net down`: networks that stay.
 
 use btu_testbed::house::{Raised, Registry};
+use btu_units::shell_word;
 
 use crate::cli::{Common, Down, Up};
 use crate::{net, net_status, terminal};
@@ -33,8 +34,9 @@ fn greeting(network: &Raised) -> String {
         lines.push(format!("Its frames are written to {}.", capture.display()));
     }
     let first = record.stations.first().map_or("STATION", |station| station.name.as_str());
-    lines.push(format!("Enter a station:  btu net exec --name {} {first} -- bash", record.name));
-    lines.push(format!("Take it down:     btu net down --name {}", record.name));
+    let (name, first) = (shell_word(&record.name), shell_word(first));
+    lines.push(format!("Enter a station:  btu net exec --name {name} {first} -- bash"));
+    lines.push(format!("Take it down:     btu net down --name {name}"));
     lines.join("\n")
 }
 

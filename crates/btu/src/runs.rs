@@ -1,8 +1,9 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
-use btu_report::{RunLine, runs_text, shell_word};
+use btu_report::{RunLine, runs_text};
 use btu_store::{RunId, RunSummary, Store};
 use btu_suite::verdict::Title;
+use btu_units::shell_word;
 
 use crate::cli::{Common, Runs, Show};
 use crate::stored::{Rated, among_others, duration};

@@ -173,7 +173,15 @@ pub(crate) struct Chosen<'a> {
 
 enum Place<'a> {
     /// A network file or a name of the library.
-    Raised { name: String, text: String, drawing: Box<Drawing>, congestion_control: Option<CongestionControl> },
+    Raised {
+        /// What the network is called in results.
+        name: String,
+        /// The word that `btu net check` takes for the same file.
+        source: String,
+        text: String,
+        drawing: Box<Drawing>,
+        congestion_control: Option<CongestionControl>,
+    },
     /// Real hosts.
     Elsewhere { hosts: Vec<Host>, reaching: &'a Reaching },
 }
@@ -230,7 +238,7 @@ impl<'a> Chosen<'a> {
         let congestion_control = options.congestion.checked()?;
         let hosts = drawing.stations.iter().map(HostName::from).collect();
         let text = source.with_settings(&settings);
-        Ok(Self { hosts, place: Place::Raised { name, text, drawing, congestion_control } })
+        Ok(Self { hosts, place: Place::Raised { name, source: source.name, text, drawing, congestion_control } })
     }
 
     /// The network as it is drawn; nothing of real hosts.
@@ -264,9 +272,7 @@ impl<'a> Chosen<'a> {
 
     fn nobody_called(&self, name: &str) -> String {
         match &self.place {
-            Place::Raised { name: network, .. } => {
-                format!("there is no station `{name}` in {network}: see `btu net check {network}`")
-            }
+            Place::Raised { source, .. } => files::no_such_station(name, source),
             Place::Elsewhere { .. } => {
                 let known: Vec<&str> = self.hosts.iter().map(HostName::as_str).collect();
                 format!("there is no host `{name}`; there are {}", known.join(", "))

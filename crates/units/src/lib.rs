@@ -3,6 +3,8 @@
 //! Everything is an unsigned integer in one base unit (nanoseconds, bytes, bits per second, millimetres), so arithmetic is
 //! exact and the same on every machine. Conversions to floating point are named after their unit.
 //!
+//! [`shell_word`] writes a word of a command line that somebody will copy: every crate that prints commands needs it.
+//!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024, `B` is bytes and
 //! `b` bits; anything else is an error that says what is allowed.
 
@@ -12,6 +14,7 @@ mod length;
 mod parse;
 mod probability;
 mod rate;
+mod shell;
 mod time;
 
 pub use bytes::Bytes;
@@ -20,4 +23,5 @@ pub use length::Length;
 pub use parse::ParseError;
 pub use probability::{NotAPercentage, NotAProbability, Probability};
 pub use rate::{BitRate, Serializer};
+pub use shell::shell_word;
 pub use time::{Span, Time};

@@ -21,7 +21,7 @@ fn private(name: &str) -> Result<BufReader<File>, String> {
     let file = File::open(name).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
     if about.is_file() && about.permissions().mode() & 0o077 != 0 {
-        return Err(format!("others can read it; `chmod 600 {}` keeps them out", btu_report::shell_word(name)));
+        return Err(format!("others can read it; `chmod 600 {}` keeps them out", btu_units::shell_word(name)));
     }
     Ok(BufReader::new(file))
 }

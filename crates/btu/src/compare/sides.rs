@@ -7,6 +7,7 @@ use btu_control::environment::{Change, Environment, changes};
 use btu_store::{RunId, RunRow, State, Store};
 use btu_suite::compare::{Group, PlanDifference, Run, asks_the_same, plan_differences};
 use btu_suite::plan::Plan;
+use btu_units::shell_word;
 
 use crate::archive::TAG;
 use crate::cli::Compare;
@@ -81,7 +82,8 @@ fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
     let has = runs.iter().filter(|run| run.tags.iter().any(|other| other == tag));
     let complete: Vec<RunId> = has.filter(|run| run.state == State::Complete).map(|run| run.id).collect();
     if complete.is_empty() {
-        let problem = format!("no complete run has the tag `{tag}`; give it one with `btu tag RUN {tag}`");
+        let quoted = shell_word(tag);
+        let problem = format!("no complete run has the tag `{tag}`; give it one with `btu tag RUN {quoted}`");
         return Err(Refusal::Usage(problem).into());
     }
     Ok(complete)

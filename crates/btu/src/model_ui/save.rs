@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use btu_report::shell_word;
+use btu_units::shell_word;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::asking::{Basis, Changes};

@@ -292,10 +292,9 @@ fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
             Some(name) => drawing.stations.iter().find(|station| station.name == *name),
             None => usual,
         };
-        found.map(|station| station.name.clone()).ok_or_else(|| {
-            let wanted = wanted.as_deref().unwrap_or_default();
-            Refusal::Usage(format!("there is no station `{wanted}` in {}: see `btu net check {0}`", pipe.network))
-        })
+        found
+            .map(|station| station.name.clone())
+            .ok_or_else(|| Refusal::Usage(files::no_such_station(wanted.as_deref().unwrap_or_default(), &pipe.network)))
     };
     let near = station(&pipe.from, drawing.stations.first())?;
     let far = station(&pipe.to, drawing.stations.last())?;

@@ -89,7 +89,7 @@ fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, R
     let find = |named: &Option<String>, role: HostRole, place: Option<&Station>| match named {
         None => Ok(usual(role, place)),
         Some(name) if drawing.station_called(name).is_some() => Ok(Some(name.clone())),
-        Some(name) => Err(usage(format!("there is no station `{name}` in {network}: see `btu net check {network}`"))),
+        Some(name) => Err(usage(files::no_such_station(name, network))),
     };
     let (real, all) = (&rate.real, drawing.stations.as_slice());
     let test = find(&real.test, HostRole::Test, all.first())?;

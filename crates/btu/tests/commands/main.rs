@@ -9,6 +9,7 @@ mod model;
 mod model_ui;
 mod packaging;
 mod promises;
+mod quoted;
 mod rank;
 mod refusals;
 mod report;

@@ -4,6 +4,7 @@
 
 mod agent;
 mod agent_bounds;
+mod agent_log;
 mod app;
 mod common;
 mod compare;

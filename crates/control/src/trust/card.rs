@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use btu_units::hexadecimal;
+use btu_units::{hexadecimal, shell_word};
 use rustls::pki_types::CertificateDer;
 use serde::{Deserialize, Serialize};
 use x509_parser::certificate::X509Certificate;
@@ -109,8 +109,9 @@ impl Card {
             _ => return None,
         };
         Some(format!(
-            "the certificate of {role} {name} {when}, on {}: issue a new one with `btu keys issue {name} --role {role}`",
-            self.last_day()
+            "the certificate of {role} {name} {when}, on {}: issue a new one with `btu keys issue {} --role {role}`",
+            self.last_day(),
+            shell_word(name)
         ))
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use btu_units::shell_word;
 use thiserror::Error;
 
 use super::Role;
@@ -27,8 +28,8 @@ pub enum TrustError {
     },
     /// A file that holds a key is open to others.
     #[error(
-        "{path} holds a private key and others can read or change it (mode {mode:04o}): `chmod 600 {path}`, and issue a \
-         new one if somebody may have copied it"
+        "{path} holds a private key and others can read or change it (mode {mode:04o}): `chmod 600 {}`, and issue a new \
+         one if somebody may have copied it", shell_word(&path.to_string_lossy())
     )]
     Exposed {
         /// Which.
@@ -54,7 +55,8 @@ pub enum TrustError {
     },
     /// A certificate is too old.
     #[error(
-        "the certificate of {role} {name} lapsed on {date}: issue a new one with `btu keys issue {name} --role {role}`"
+        "the certificate of {role} {name} lapsed on {date}: issue a new one with `btu keys issue {} --role {role}`",
+        shell_word(name)
     )]
     Expired {
         /// Of whom.

@@ -3,11 +3,10 @@
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::network::{Machine, Machines, Network, Reached};
 use btu_suite::plan::Plan;
-use btu_units::Bytes;
+use btu_units::{Bytes, shell_word};
 
 use super::{RunReport, row};
 use crate::html::{Block, Section, Table};
-use crate::shell::shell_word;
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let again = if report.origin.plan_is_known {
@@ -52,9 +51,11 @@ fn command(plan: &Plan) -> String {
     }
     if !matches!(plan.network, Network::Machines(_)) {
         let divided = plan.processors.as_ref().map_or_else(|| "shared".to_owned(), ToString::to_string);
-        words.push(format!("--processors {divided}"));
+        words.push(format!("--processors {}", shell_word(&divided)));
         words.extend((!plan.kept_awake).then(|| "--idle-states".to_owned()));
-        words.extend(plan.congestion_control.as_ref().map(|name| format!("--congestion-control {name}")));
+        words.extend(
+            plan.congestion_control.as_ref().map(|name| format!("--congestion-control {}", shell_word(name.as_str()))),
+        );
     }
     words.extend(plan.volume.map(|volume| format!("--volume '{} B'", volume.count())));
     words.extend(plan.window.map(|window| format!("--window '{} B'", window.count())));

@@ -23,6 +23,7 @@ mod tree;
 use std::io;
 
 use btu_network::Direction;
+use btu_units::shell_word;
 use nix::net::if_::if_nametoindex;
 
 pub use books::Books;
@@ -140,7 +141,7 @@ impl Guard {
         match add_ingress(&mut self.talk, self.index) {
             Err(error) if error_number(&error) == Some(libc::EEXIST) => {
                 let what = "another ingress or clsact queueing discipline".to_owned();
-                let remedy = format!("tc qdisc del dev {} ingress", self.interface);
+                let remedy = format!("tc qdisc del dev {} ingress", shell_word(&self.interface));
                 return Err(NetemError::Taken { interface: self.interface.clone(), what, remedy });
             }
             other => other.map_err(|error| ingress_error(&self.interface, error))?,
@@ -176,7 +177,7 @@ fn add_device(talk: &mut Talk, interface: &str, index: u32) -> Result<u32, Netem
     let name = device_name(index);
     match add_ifb(talk, &name) {
         Err(error) if error_number(&error) == Some(libc::EEXIST) => {
-            let remedy = format!("ip link del {name}; tc qdisc del dev {interface} ingress");
+            let remedy = format!("ip link del {name}; tc qdisc del dev {} ingress", shell_word(interface));
             return Err(NetemError::Taken {
                 interface: interface.to_owned(),
                 what: format!("the device {name}"),

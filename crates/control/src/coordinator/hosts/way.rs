@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use btu_suite::network::Reached;
+use btu_units::shell_word;
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -58,7 +59,7 @@ impl Keys {
 fn no_code(call: &HostCall) -> CoordinatorError {
     CoordinatorError::Host {
         host: call.name.clone(),
-        message: format!("its pairing code is needed again: --pair {}=CODE", call.name),
+        message: format!("its pairing code is needed again: --pair {}=CODE", shell_word(&call.name)),
     }
 }
 

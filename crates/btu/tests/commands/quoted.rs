@@ -1,0 +1,103 @@
+//! Commands that messages tell somebody to type: a shell takes them as they are meant, whatever a name or a path holds.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::support::text;
+
+/// What a shell would run, or end a command at; none of it is refused in a tag or in the name of a file.
+const HOSTILE: &str = "$(touch>hit);it's&`id`";
+/// The same with a blank, which a tag cannot have.
+const HOSTILE_PATH: &str = "a $(touch hit);it's&`id`";
+
+/// The words that a shell makes of a command. It runs none of them.
+fn words(command: &str) -> Vec<String> {
+    let checked = Command::new("sh").args(["-n", "-c", command]).output().unwrap();
+    assert!(checked.status.success() && checked.stderr.is_empty(), "{command}: {}", text(&checked.stderr));
+    let script = format!("set -- {command}; printf '%s\\0' \"$@\"");
+    let split = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert!(split.status.success() && split.stderr.is_empty(), "{command}: {}", text(&split.stderr));
+    text(&split.stdout).split_terminator('\0').map(str::to_owned).collect()
+}
+
+/// What a text says after the words `start`, which belong to it, and before `end`.
+fn command(said: &str, start: &str, end: &str) -> String {
+    let from = said.find(start).unwrap_or_else(|| panic!("no `{start}` in: {said}"));
+    let rest = &said[from..];
+    // The last one: a name may hold the same sign.
+    let to = rest.rfind(end).unwrap_or_else(|| panic!("no `{end}` after `{start}` in: {said}"));
+    rest[..to].to_owned()
+}
+
+fn btu(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    command.args(arguments).current_dir(home).env("HOME", home).env("BTU_DATA", home);
+    command.env_remove("XDG_CONFIG_HOME").env_remove("BTU_KEYS").output().expect("btu runs")
+}
+
+/// The one line of a command that is refused.
+fn refusal(home: &Path, arguments: &[&str]) -> String {
+    let output = btu(home, arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    text(&output.stderr)
+}
+
+#[test]
+fn a_tag_that_no_run_has() {
+    let home = tempfile::tempdir().unwrap();
+    let said = refusal(home.path(), &["compare", &format!("tag:{HOSTILE}"), "r1"]);
+    assert_eq!(words(&command(&said, "btu tag", "`\n")), ["btu", "tag", "RUN", HOSTILE]);
+    let said = text(&btu(home.path(), &["runs", "--tag", HOSTILE]).stdout);
+    assert_eq!(words(&command(&said, "btu tag", "` gives it")), ["btu", "tag", "RUN", HOSTILE]);
+    assert!(!home.path().join("hit").exists());
+}
+
+#[test]
+fn a_station_that_a_network_file_does_not_have() {
+    let home = tempfile::tempdir().unwrap();
+    let file = format!("{HOSTILE_PATH}.toml");
+    fs::write(home.path().join(&file), btu_network::library_text("satellite").unwrap()).unwrap();
+    for arguments in [
+        ["rate", "--network", &file, "--test", "moon"],
+        ["pipe", "--network", &file, "--to", "moon"],
+        ["app", "--network", &file, "--application", "moon"],
+    ] {
+        let said = refusal(home.path(), &arguments);
+        assert_eq!(words(&command(&said, "btu net", "`\n")), ["btu", "net", "check", &file], "{arguments:?}");
+    }
+    assert!(!home.path().join("hit").exists());
+}
+
+#[test]
+fn an_identity_that_others_can_read() {
+    let home = tempfile::tempdir().unwrap();
+    let file = format!("{HOSTILE_PATH}.pem");
+    assert!(btu(home.path(), &["keys", "init"]).status.success());
+    let issued = btu(home.path(), &["keys", "issue", "desk", "--role", "controller", "--out", &file]);
+    let said = text(&issued.stdout);
+    let next = words(&command(&said, "btu hosts", "     are the hosts"));
+    assert_eq!(next, ["btu", "hosts", "check", "FILE", "--identity", &file]);
+
+    fs::set_permissions(home.path().join(&file), Permissions::from_mode(0o644)).unwrap();
+    let said = refusal(home.path(), &["keys", "show", &file]);
+    assert_eq!(words(&command(&said, "chmod 600", "`, and issue")), ["chmod", "600", &file]);
+
+    let agents = format!("agent {file}");
+    let said = text(&btu(home.path(), &["keys", "issue", "alpha", "--role", "agent", "--out", &agents]).stdout);
+    assert_eq!(words(&command(&said, "scp -p", " && rm")), ["scp", "-p", &agents, "alpha:btu.pem"]);
+    assert_eq!(words(&command(&said, "rm ", "\n  ssh")), ["rm", &agents]);
+    assert!(!home.path().join("hit").exists());
+}
+
+#[test]
+fn a_secret_that_others_can_read() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join(HOSTILE_PATH);
+    fs::write(&file, "K7QF-9M2R\n").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    let file = file.display().to_string();
+    let said = refusal(home.path(), &["hosts", "check", "FILE", "--pair", &format!("alpha=@{file}")]);
+    assert_eq!(words(&command(&said, "chmod 600", "` keeps")), ["chmod", "600", &file]);
+}
