@@ -1,4 +1,4 @@
-//! The monotonic clock and the CPU time of processes, as the kernel tells them.
+//! The kernel's clocks and the CPU time of processes, as the kernel tells them.
 
 use btu_suite::record::CpuTime;
 use btu_units::{Span, Time};
@@ -9,8 +9,18 @@ use nix::unistd::Pid;
 
 /// Now, by `CLOCK_MONOTONIC`.
 pub(crate) fn monotonic() -> nix::Result<Time> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
-    Ok(Time::from_nanoseconds(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64))
+    nanoseconds(ClockId::CLOCK_MONOTONIC).map(Time::from_nanoseconds)
+}
+
+/// Now, by `CLOCK_BOOTTIME`, which goes on while the machine sleeps.
+pub(crate) fn since_boot() -> nix::Result<Time> {
+    nanoseconds(ClockId::CLOCK_BOOTTIME).map(Time::from_nanoseconds)
+}
+
+/// What a clock shows, in ns.
+pub(crate) fn nanoseconds(clock: ClockId) -> nix::Result<u64> {
+    let now = clock_gettime(clock)?;
+    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
 /// CPU time that this process has used so far.
@@ -25,8 +35,7 @@ pub(crate) fn children_cpu() -> nix::Result<CpuTime> {
 
 /// CPU time that a process of this user has used so far, all its threads together (`clock_getcpuclockid(3)`).
 pub(crate) fn cpu_of(process: Pid) -> nix::Result<Span> {
-    let used = clock_gettime(ClockId::pid_cpu_clock_id(process)?)?;
-    Ok(Span::from_nanoseconds(used.tv_sec() as u64 * 1_000_000_000 + used.tv_nsec() as u64))
+    nanoseconds(ClockId::pid_cpu_clock_id(process)?).map(Span::from_nanoseconds)
 }
 
 fn cpu_time(usage: &Usage) -> CpuTime {

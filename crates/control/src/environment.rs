@@ -11,16 +11,17 @@ mod netlink;
 mod network;
 mod parse;
 mod source;
+mod watch;
 
 use btu_suite::processors::ProcessorList;
 use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
 use serde::{Deserialize, Serialize};
 
-pub use cpu_time::{delta, machine_cpu};
 pub use differences::{Change, changes, differences, settings};
 pub use machine::{IdleState, Kernel, LoadAverage, Memory, Processor};
 pub use network::{Interface, Network};
+pub use watch::MachineWatch;
 
 use source::Source;
 

@@ -4,9 +4,10 @@ use btu_units::{Bytes, Span};
 
 use crate::activity::{Activity, Work};
 use crate::cell::{Component, Row};
+use crate::experiment::Observation;
 use crate::record::{
     DatagramsReceived, DatagramsSent, HostResult, NetworkResult, Outcome, PlacedReport, Received, Report, Requested,
-    Sent, WireAccount,
+    Sent,
 };
 use crate::script::{Role, Script, Step};
 
@@ -21,10 +22,11 @@ pub struct Balance {
     pub host: Option<HostResult>,
 }
 
-/// Strikes the balance of a cell from its script, the workers' accounts (one per step, in order) and the wire's books.
-pub fn balance(row: Option<&Row>, script: &Script, reports: &[PlacedReport], wire: &WireAccount) -> Balance {
-    let mut faults: Vec<String> = reports.iter().filter_map(PlacedReport::failure).collect();
-    faults.extend(wire.faults());
+/// Strikes the balance of a cell from its script, the workers' accounts (one per step, in order), the wire's books and what
+/// became of the machine meanwhile.
+pub fn balance(row: Option<&Row>, script: &Script, seen: &Observation) -> Balance {
+    let mut faults = seen.failures();
+    let reports = &seen.reports;
     let network = faults.is_empty().then(|| network_result(row, script, reports, &mut faults)).flatten();
     let host = host_result(script, reports);
     Balance { faults, network, host }
@@ -214,7 +216,7 @@ mod tests {
     use crate::cell::Load;
     use crate::network::{HostRole, Network};
     use crate::plan::{Plan, Profile};
-    use crate::record::{CpuTime, ElementAccount, Failure, Host, TcpInfo};
+    use crate::record::{CpuTime, ElementAccount, Failure, Host, MachineCpu, TcpInfo, WireAccount};
     use crate::script::{Amount, FtpSource, Setting, script};
     use crate::work::{Amounts, HostAmount, Volume};
 
@@ -267,8 +269,12 @@ mod tests {
         placed(HostRole::Active, "tcp-receive", report(0, 100, outcome))
     }
 
+    fn seen(reports: &[PlacedReport]) -> Observation {
+        Observation { reports: reports.to_vec(), ..Observation::default() }
+    }
+
     fn strike(reports: &[PlacedReport]) -> Balance {
-        balance(Some(&row(Load::Idle)), &script_of(Load::Idle), reports, &WireAccount::default())
+        balance(Some(&row(Load::Idle)), &script_of(Load::Idle), &seen(reports))
     }
 
     #[test]
@@ -366,15 +372,26 @@ mod tests {
         };
         let wire = WireAccount { elements: vec![element], ..WireAccount::default() };
         let reports = [received(VOLUME, 0), sent(VOLUME)];
-        let balance = balance(Some(&row(Load::Idle)), &script_of(Load::Idle), &reports, &wire);
+        let balance = balance(Some(&row(Load::Idle)), &script_of(Load::Idle), &Observation { wire, ..seen(&reports) });
         assert!(balance.faults[0].contains("up/line"), "{:?}", balance.faults);
+    }
+
+    #[test]
+    fn a_machine_that_slept_voids_the_cell_and_a_stepped_clock_does_not() {
+        let strike = |slept_ns, stepped_ns| {
+            let machine = MachineCpu { slept_ns, stepped_ns, ..MachineCpu::default() };
+            let seen = Observation { machine, ..seen(&[received(VOLUME, 0), sent(VOLUME)]) };
+            balance(Some(&row(Load::Idle)), &script_of(Load::Idle), &seen).faults
+        };
+        assert_eq!(strike(2_000_000_000, 0), ["the machine slept 2 s meanwhile"]);
+        assert_eq!(strike(0, 60_000_000_000), Vec::<String>::new());
     }
 
     #[test]
     fn the_host_activity_knows_how_long_it_had_company() {
         let host = Outcome::Host(Host { work: 10, method: String::new() });
         let reports = [received(VOLUME, 0), sent(VOLUME), placed(HostRole::Test, "cpu", report(50, 250, host))];
-        let balance = balance(Some(&row(Load::Cpu)), &script_of(Load::Cpu), &reports, &WireAccount::default());
+        let balance = balance(Some(&row(Load::Cpu)), &script_of(Load::Cpu), &seen(&reports));
         let host = balance.host.unwrap();
         assert_eq!(host.duration, Span::from_milliseconds(200));
         assert!((host.overlap - 0.25).abs() < 1e-9, "{}", host.overlap);

@@ -156,7 +156,7 @@ pub struct Observation {
     pub reports: Vec<PlacedReport>,
     /// The stations' CPU time.
     pub stations: Vec<StationCpu>,
-    /// The machine's CPU time.
+    /// The machine's CPU time, and what became of its clocks.
     pub machine: MachineCpu,
     /// The emulator's account of every element.
     pub wire: WireAccount,
@@ -167,9 +167,10 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Why activities have no account, and what the emulator cannot account for, a sentence each.
+    /// Why activities have no account, what the emulator cannot account for, and that the machine slept, a sentence each.
     pub fn failures(&self) -> Vec<String> {
-        self.reports.iter().filter_map(PlacedReport::failure).chain(self.wire.faults()).collect()
+        let reports = self.reports.iter().filter_map(PlacedReport::failure);
+        reports.chain(self.wire.faults()).chain(self.machine.fault()).collect()
     }
 }
 

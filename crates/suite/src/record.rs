@@ -1,7 +1,5 @@
 //! What came of an order, and of a cell: everything that is stored, with its unit in its name.
 
-use std::ops::AddAssign;
-
 use btu_stats::Histogram;
 use btu_units::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -12,8 +10,10 @@ use crate::copy::{FileCopied, FileEnd};
 use crate::lan::{FilesServed, StationDone, TaskDone};
 use crate::network::HostName;
 
+mod machine;
 mod wire;
 
+pub use machine::{ClockSteps, MachineCpu};
 pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
 
 /// A worker's account of its activity.
@@ -308,36 +308,6 @@ pub enum Failure {
     },
 }
 
-/// CPU time of the whole machine over a cell (`/proc/stat`), all processors together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct MachineCpu {
-    /// In user mode, nice included.
-    pub user_ns: u64,
-    /// In the kernel.
-    pub system_ns: u64,
-    /// In hardware interrupts.
-    pub irq_ns: u64,
-    /// In software interrupts: most of packet reception.
-    pub softirq_ns: u64,
-    /// Taken by the hypervisor for others.
-    pub steal_ns: u64,
-    /// Doing nothing, waiting for disks included.
-    pub idle_ns: u64,
-}
-
-impl AddAssign for MachineCpu {
-    /// Two machines together. A host says what it likes, so a sum ends at the largest number.
-    fn add_assign(&mut self, other: Self) {
-        let Self { user_ns, system_ns, irq_ns, softirq_ns, steal_ns, idle_ns } = other;
-        self.user_ns = self.user_ns.saturating_add(user_ns);
-        self.system_ns = self.system_ns.saturating_add(system_ns);
-        self.irq_ns = self.irq_ns.saturating_add(irq_ns);
-        self.softirq_ns = self.softirq_ns.saturating_add(softirq_ns);
-        self.steal_ns = self.steal_ns.saturating_add(steal_ns);
-        self.idle_ns = self.idle_ns.saturating_add(idle_ns);
-    }
-}
-
 /// CPU time of a station's processes over a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationCpu {
@@ -381,7 +351,7 @@ pub struct CellRecord {
     pub reports: Vec<PlacedReport>,
     /// The stations' CPU time.
     pub stations: Vec<StationCpu>,
-    /// The machine's CPU time.
+    /// The machine's CPU time, and what became of its clocks.
     pub machine: MachineCpu,
     /// The wire's books.
     pub wire: WireAccount,

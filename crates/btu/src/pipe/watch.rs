@@ -1,19 +1,20 @@
 //! What the machine and the network did while a size was measured.
 
 use anyhow::Context;
-use btu_control::environment::{delta, machine_cpu};
+use btu_control::environment::MachineWatch;
 use btu_suite::pipe::{Conditions, End, PipePlan};
-use btu_suite::record::MachineCpu;
 use btu_units::Span;
 
 use super::ends::{Ends, Who};
 use super::series::Place;
 
+const UNREAD: &str = "reading /proc/stat and the clocks";
+
 /// How things stood before a size.
 pub(super) struct Watch<'a> {
     number: usize,
     plan: &'a PipePlan,
-    machine: MachineCpu,
+    machine: MachineWatch,
     /// CPU time of both ends so far, where it can be told.
     cpu: [Option<Span>; 2],
 }
@@ -23,12 +24,12 @@ impl<'a> Watch<'a> {
     pub(super) fn begin(place: &Place<'_>, ends: &Ends, number: usize, plan: &'a PipePlan) -> anyhow::Result<Self> {
         place.ground.reset_account(plan)?;
         let cpu = cpu(ends, number);
-        Ok(Self { number, plan, machine: machine()?, cpu })
+        Ok(Self { number, plan, machine: MachineWatch::begin().context(UNREAD)?, cpu })
     }
 
     /// What has happened since.
     pub(super) fn end(self, place: &Place<'_>, ends: &Ends) -> anyhow::Result<Conditions> {
-        let machine = delta(&self.machine, &machine()?);
+        let machine = self.machine.end().context(UNREAD)?;
         let network = place.ground.account(self.plan)?.map(Box::new);
         let [near, far] = cpu(ends, self.number);
         let used = |before: Option<Span>, after: Option<Span>| Some(after? - before?);
@@ -38,8 +39,4 @@ impl<'a> Watch<'a> {
 
 fn cpu(ends: &Ends, number: usize) -> [Option<Span>; 2] {
     [End::Near, End::Far].map(|end| ends.cpu(Who::End(number, end)))
-}
-
-fn machine() -> anyhow::Result<MachineCpu> {
-    machine_cpu().context("reading /proc/stat")
 }

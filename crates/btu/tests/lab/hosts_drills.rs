@@ -34,9 +34,12 @@ fn bad_days_side_by_side() {
             timed(hosts.trio(0), &[the_control_network_is_gone, a_host_reboots]);
         });
         scope.spawn(|| {
-            timed(hosts.trio(1), &[workers_are_killed_and_stopped, nothing_moves]);
+            timed(hosts.trio(1), &[workers_are_killed_and_stopped, a_host_sleeps_and_its_clock_is_set, nothing_moves]);
         });
-        timed(hosts.trio(2), &[clocks_that_disagree, a_pairing_code, certificates_are_revoked]);
+        timed(
+            hosts.trio(2),
+            &[clocks_that_disagree, a_pairing_code, a_code_of_a_host_that_slept, certificates_are_revoked],
+        );
     });
     hosts.lower();
 }
@@ -213,16 +216,57 @@ fn nothing_moves(trio: Trio<'_>) {
     assert_eq!(stored["result"]["invalid_cells"], 3, "{}", stored["result"]["warnings"]);
 }
 
+/// The library that shifts the clocks of whoever starts with it.
+fn shifting(trio: Trio<'_>) -> String {
+    let [library, source] = ["so", "c"].map(|ending| trio.hosts.path(&format!("shift-{}.{ending}", trio.number)));
+    fs::write(&source, include_str!("hosts_lab/shift.c")).unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).output().unwrap();
+    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
+    library
+}
+
+/// A black box sleeps during one cell, which then does not count, and its clock is set during another one, which is told.
+fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
+    let (hosts, name) = (trio.hosts, trio.active());
+    let preload = format!("LD_PRELOAD={}", shifting(trio));
+    let [slept, stepped] = ["slept", "stepped"].map(|what| hosts.path(&format!("{what}-{}", trio.number)));
+    let files = [format!("SHIFT_SLEPT={slept}"), format!("SHIFT_STEPPED={stepped}")];
+    hosts.end_agent(name);
+    let identity = hosts.path(&format!("{name}.pem"));
+    hosts.start_agent_as(name, &["env", &preload, &files[0], &files[1]], &["--identity", &identity]);
+    hosts.await_agent(name);
+    let long = [&RATING[..6], &["--volume", "1 GB"]].concat();
+    let child = trio.begin(trio.rate(&long), 1);
+    working(trio, name);
+    fs::write(&slept, "").unwrap();
+    let cells = trio.runs().1;
+    let deadline = Instant::now() + PATIENCE;
+    while trio.runs().1 < cells + 2 {
+        assert!(Instant::now() < deadline, "the run does not go on");
+        thread::sleep(Duration::from_millis(50));
+    }
+    working(trio, name);
+    fs::write(&stepped, "").unwrap();
+    let stored = complete(trio, &ended(child), &[]);
+    let cells = trio.cells();
+    let faults = faults(&cells);
+    let [fault] = &faults[..] else { panic!("one cell is marked: {faults:?}") };
+    assert_eq!(**fault, serde_json::json!(["the machine slept 1200 s meanwhile"]));
+    let warnings = stored["result"]["warnings"].as_array().expect("a list");
+    let warning = warnings.iter().find(|warning| warning["kind"] == "clock-stepped").expect("a warning of the step");
+    println!("{}", warning["seen"]);
+    assert_eq!((&warning["cells"], &warning["of"]), (&Value::from(1), &Value::from(cells.len() - 1)), "{warning}");
+    assert!(warning["seen"].to_string().contains("by up to 1200 s"), "{warning}");
+    hosts.end_agent(name);
+    hosts.start_agent(name);
+    hosts.await_agent(name);
+}
+
 /// A monotonic clock that began a day and an hour earlier, and a wall clock that is three hours ahead.
 fn clocks_that_disagree(trio: Trio<'_>) {
     let hosts = trio.hosts;
     let [_, active, passive] = trio.names() else { panic!("a trio has three hosts") };
-    let library = hosts.path("shift.so");
-    let source = hosts.path("shift.c");
-    fs::write(&source, include_str!("hosts_lab/shift.c")).unwrap();
-    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).output().unwrap();
-    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
-    let preload = format!("LD_PRELOAD={library}");
+    let preload = format!("LD_PRELOAD={}", shifting(trio));
     for name in [active, passive] {
         hosts.end_agent(name);
     }
@@ -288,6 +332,23 @@ fn a_pairing_code(trio: Trio<'_>) {
     assert!(said.contains("start the agent again for a new code"), "{said}");
     println!("{said}");
     trio.names().iter().for_each(|name| hosts.end_agent(name));
+}
+
+/// The ten minutes of a code go on while its host sleeps.
+fn a_code_of_a_host_that_slept(trio: Trio<'_>) {
+    let (hosts, name) = (trio.hosts, trio.active());
+    let preload = format!("LD_PRELOAD={}", shifting(trio));
+    let slept = hosts.path("slept-with-a-code");
+    hosts.start_agent_as(name, &["env", &preload, &format!("SHIFT_SLEPT={slept}")], &["--pair"]);
+    let said = hosts.said(name);
+    let code = said.split_whitespace().nth(2).expect("pairing code CODE, ...").trim_end_matches(',').to_owned();
+    fs::write(&slept, "").unwrap();
+    let mut command = trio.desk(&["speed", name, "--hosts", &trio.inventory(), "--pair", &format!("{name}={code}")]);
+    let output = command.env_remove("BTU_IDENTITY").output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("start the agent again for a new code"), "{said}");
+    hosts.end_agent(name);
 }
 
 /// A controller's certificate is revoked in the middle of its run, and then an agent's.

@@ -1,14 +1,15 @@
 //! The workers of one cell on one host.
 
 use std::collections::BTreeMap;
+use std::io;
 
-use btu_suite::record::{CpuTime, MachineCpu};
+use btu_suite::record::CpuTime;
 use btu_units::Span;
 use tokio::sync::watch;
 
 use super::worker::{Heard, LOAD_STOP_LIMIT, Rein, Worker};
 use crate::clock;
-use crate::environment::{delta, machine_cpu};
+use crate::environment::MachineWatch;
 use crate::protocol::{Account, CollectReply, Direction};
 
 /// The workers of one cell; dropping it kills them.
@@ -18,7 +19,7 @@ pub(super) struct Cell {
     agent_before: CpuTime,
     children_before: CpuTime,
     /// Where the machine is this agent's alone to account for; stations of one machine leave it to their coordinator.
-    machine: Option<MachineCpu>,
+    machine: Option<MachineWatch>,
     started: bool,
 }
 
@@ -32,7 +33,7 @@ impl Cell {
         self.workers.insert(step, worker);
     }
 
-    /// Starts all that are not started yet; `whole` says that the machine's CPU time is to be accounted for, too.
+    /// Starts all that are not started yet; `whole` says that the machine is to be accounted for, too.
     pub(super) async fn start(&mut self, whole: bool) {
         self.begin(whole);
         for worker in self.workers.values_mut() {
@@ -42,7 +43,7 @@ impl Cell {
 
     fn begin(&mut self, whole: bool) {
         if !std::mem::replace(&mut self.started, true) {
-            self.machine = whole.then(machine).flatten();
+            self.machine = whole.then(MachineWatch::begin).and_then(told);
         }
     }
 
@@ -97,7 +98,7 @@ impl Cell {
     fn reply(&self, accounts: Vec<Account>) -> nix::Result<CollectReply> {
         let agent = clock::used(self.agent_before, clock::own_cpu()?);
         let workers = clock::used(self.children_before, clock::children_cpu()?);
-        let machine = self.machine.as_ref().and_then(|before| Some(delta(before, &machine()?)));
+        let machine = self.machine.as_ref().and_then(|watch| told(watch.end()));
         Ok(CollectReply {
             accounts,
             agent_user_ns: agent.user.nanoseconds(),
@@ -109,7 +110,7 @@ impl Cell {
     }
 }
 
-/// The machine's CPU time so far. Without it the controller does not take the cell, and says to look here.
-fn machine() -> Option<MachineCpu> {
-    machine_cpu().inspect_err(|error| eprintln!("agent: reading /proc/stat: {error}")).ok()
+/// What was read of the machine. Without it the controller does not take the cell, and says to look here.
+fn told<T>(read: io::Result<T>) -> Option<T> {
+    read.inspect_err(|error| eprintln!("agent: reading /proc/stat and the clocks: {error}")).ok()
 }

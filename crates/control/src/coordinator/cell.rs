@@ -28,7 +28,7 @@ pub(super) async fn measure(
 
 /// Strikes the balance of a scene.
 pub(super) fn balance(row: &Row, script: &Script, scene: &Observation) -> Balance {
-    books::balance(Some(row), script, &scene.reports, &scene.wire)
+    books::balance(Some(row), script, scene)
 }
 
 fn record(slot: Slot, script: &Script, scene: Observation) -> CellRecord {

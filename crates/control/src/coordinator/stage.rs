@@ -20,9 +20,9 @@ use futures_util::future::try_join_all;
 use super::client::{AgentLink, StationAccount};
 use super::error::CoordinatorError;
 use super::hosts::{Guest, Purpose, Return};
-use crate::environment;
+use crate::environment::MachineWatch;
 use crate::protocol::DescribeReply;
-use ground::{Hosts, House, machine_cpu};
+use ground::{Hosts, House};
 use observation::{Surroundings, observation};
 
 /// Where activities are played.
@@ -90,7 +90,7 @@ impl Stage {
         if let Ground::House(house) = &mut self.ground {
             house.wire.as_mut().map_or(Ok(()), WireClient::reset)?;
         }
-        let machine_before = machine_cpu()?;
+        let watch = MachineWatch::begin().map_err(unread)?;
         self.start(cell, script).await?;
         let accounts = self.collect(cell, script).await?;
         if let Ground::Hosts(hosts) = &mut self.ground
@@ -100,7 +100,7 @@ impl Stage {
             hosts.still_ours().await?;
         }
         let (machine, wire) = match &mut self.ground {
-            Ground::House(house) => (environment::delta(&machine_before, &machine_cpu()?), house.account()?),
+            Ground::House(house) => (watch.end().map_err(unread)?, house.account()?),
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
         Ok(observation(script, accounts, Surroundings { machine, wire, clocks: self.clocks(), began }))
@@ -297,6 +297,10 @@ impl Stage {
             hosts.release().await;
         }
     }
+}
+
+fn unread(source: std::io::Error) -> CoordinatorError {
+    CoordinatorError::System { operation: "reading /proc/stat and the clocks", source }
 }
 
 fn missing(host: &HostName) -> CoordinatorError {

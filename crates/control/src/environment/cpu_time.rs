@@ -14,12 +14,12 @@ const USUAL_TICKS_PER_SECOND: u64 = 100;
 ///
 /// # Errors
 /// `/proc/stat` cannot be read, or does not begin as the kernel's does.
-pub fn machine_cpu() -> io::Result<MachineCpu> {
+pub(super) fn machine_cpu() -> io::Result<MachineCpu> {
     read(&Source::live())
 }
 
 /// CPU time between two readings. The kernel lets the waiting time go back now and then; that counts as none.
-pub fn delta(before: &MachineCpu, after: &MachineCpu) -> MachineCpu {
+pub(super) fn delta(before: &MachineCpu, after: &MachineCpu) -> MachineCpu {
     MachineCpu {
         user_ns: after.user_ns.saturating_sub(before.user_ns),
         system_ns: after.system_ns.saturating_sub(before.system_ns),
@@ -27,6 +27,7 @@ pub fn delta(before: &MachineCpu, after: &MachineCpu) -> MachineCpu {
         softirq_ns: after.softirq_ns.saturating_sub(before.softirq_ns),
         steal_ns: after.steal_ns.saturating_sub(before.steal_ns),
         idle_ns: after.idle_ns.saturating_sub(before.idle_ns),
+        ..MachineCpu::default()
     }
 }
 
@@ -61,6 +62,7 @@ fn parse(stat: &str, ticks_per_second: u64) -> Option<MachineCpu> {
         softirq_ns: nanoseconds(later(6)),
         steal_ns: nanoseconds(later(7)),
         idle_ns: nanoseconds(idle.saturating_add(later(4))),
+        ..MachineCpu::default()
     })
 }
 
@@ -80,6 +82,7 @@ mod tests {
             softirq_ns: 432 * tick,
             steal_ns: 38 * tick,
             idle_ns: 374_268 * tick,
+            ..MachineCpu::default()
         };
         assert_eq!(parse(text, 100), Some(expected));
     }

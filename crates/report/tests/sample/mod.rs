@@ -70,6 +70,7 @@ fn cell(row: Row, block: u32) -> CellRecord {
             softirq_ns: 21_000_000,
             steal_ns: 4_300_000,
             idle_ns: 35_000_000,
+            ..MachineCpu::default()
         },
         wire: WireAccount::default(),
         start_skew_ns: 200_000,

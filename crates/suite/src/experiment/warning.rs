@@ -1,10 +1,12 @@
 //! Reasons to doubt that any study may have.
 
 use btu_stats::Histogram;
+use btu_units::Span;
 use serde::Serialize;
 
 use super::Measured;
-use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
+use crate::record::ClockSteps;
+use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares, count};
 
 /// A reason to doubt a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,10 +19,10 @@ pub struct Warning {
     pub advice: &'static str,
 }
 
-/// Cells that do not count, processor time that went elsewhere, frames that left the emulator late: whatever is measured,
-/// these speak against it.
+/// Cells that do not count, processor time that went elsewhere, frames that left the emulator late, wall clocks that were
+/// set: whatever is measured, these speak against it.
 pub fn warnings<C: std::fmt::Display>(cells: &[Measured<C>]) -> Vec<Warning> {
-    [invalid(cells), steal(cells), late(cells)].into_iter().flatten().collect()
+    [invalid(cells), steal(cells), late(cells), stepped(cells)].into_iter().flatten().collect()
 }
 
 fn invalid<C: std::fmt::Display>(cells: &[Measured<C>]) -> Option<Warning> {
@@ -60,6 +62,16 @@ fn late<C>(cells: &[Measured<C>]) -> Option<Warning> {
     })
 }
 
+fn stepped<C>(cells: &[Measured<C>]) -> Option<Warning> {
+    let steps = ClockSteps::of(valid(cells).map(|cell| &cell.seen.machine))?;
+    let (of, worst) = (count(valid(cells).count() as u64, "cell"), Span::from_nanoseconds(steps.worst_ns));
+    Some(Warning {
+        cause: "stepped clock",
+        observed: format!("a wall clock was stepped in {} of {of}, by up to {worst}", steps.cells),
+        advice: ClockSteps::ADVICE,
+    })
+}
+
 fn valid<C>(cells: &[Measured<C>]) -> impl Iterator<Item = &Measured<C>> {
     cells.iter().filter(|cell| cell.is_valid())
 }
@@ -93,7 +105,21 @@ mod tests {
         assert_eq!(causes(&[cell(|cell| cell.seen.machine.steal_ns = 20_000_000)]), ["stolen processor time"]);
         let late = |cell: &mut Measured<u32>| (0..20).for_each(|_| cell.seen.wire.lateness.record(200_000));
         assert_eq!(causes(&[cell(late)]), ["late frames"]);
+        let stepped = cell(|cell| cell.seen.machine.stepped_ns = 60_000_000_000);
+        let [found] = &warnings(&[cell(|_| {}), stepped])[..] else { panic!("one reason") };
+        assert_eq!(
+            (found.cause, &*found.observed),
+            ("stepped clock", "a wall clock was stepped in 1 of 2 cells, by up to 60 s")
+        );
         let broken = cell(|cell| cell.faults = vec!["it fell".to_owned()]);
         assert_eq!(warnings(&[cell(|_| {}), broken])[0].observed, "1 of 2; the first, 7: it fell");
+    }
+    /// Of a machine that slept no cell counts, whatever its activities say.
+    #[test]
+    fn sleep_is_a_fault_of_every_study() {
+        let mut seen = Observation::default();
+        assert_eq!(seen.failures(), Vec::<String>::new());
+        seen.machine.slept_ns = 3_000_000_000;
+        assert_eq!(seen.failures(), ["the machine slept 3 s meanwhile"]);
     }
 }

@@ -65,9 +65,19 @@ impl Point {
         network.map_or(0, |network| network.port_drops + network.faults().count() as u64)
     }
 
-    /// Whether the point counts: every byte that came was sent, and the emulator carried every frame.
+    /// How long the near end's machine slept meanwhile: its times are then nobody's.
+    pub fn slept(&self) -> Option<Span> {
+        self.conditions.as_ref()?.machine.slept()
+    }
+
+    /// Whether its times are the network's: the emulator carried every frame, and the machine was awake.
+    pub fn is_undisturbed(&self) -> bool {
+        self.lost_by_emulator() == 0 && self.slept().is_none()
+    }
+
+    /// Whether the point counts: every byte that came was sent, and its times are the network's.
     pub fn is_valid(&self) -> bool {
-        self.books.wrong == 0 && self.books.lost().is_some() && self.lost_by_emulator() == 0
+        self.books.wrong == 0 && self.books.lost().is_some() && self.is_undisturbed()
     }
 
     /// One-way times of its trials in seconds.

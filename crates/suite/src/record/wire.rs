@@ -107,7 +107,7 @@ pub struct CaptureAccount {
 }
 
 /// For fields that are not stored when they say nothing.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

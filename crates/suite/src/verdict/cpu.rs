@@ -78,21 +78,11 @@ pub(crate) struct Shares {
 impl Shares {
     /// Over all of `machines` together; `None` when no time was counted.
     pub(crate) fn of<'a>(machines: impl Iterator<Item = &'a MachineCpu>) -> Option<Self> {
-        let sum = machines.fold(MachineCpu::default(), |sum, machine| add(&sum, machine));
+        let mut sum = MachineCpu::default();
+        machines.for_each(|machine| sum += *machine);
         let busy = sum.user_ns + sum.system_ns + sum.irq_ns + sum.softirq_ns;
         let whole = (busy + sum.steal_ns + sum.idle_ns) as f64;
         let share = |part: u64| part as f64 / whole;
         (whole > 0.0).then(|| Self { busy: share(busy), softirq: share(sum.softirq_ns), steal: share(sum.steal_ns) })
-    }
-}
-
-fn add(a: &MachineCpu, b: &MachineCpu) -> MachineCpu {
-    MachineCpu {
-        user_ns: a.user_ns + b.user_ns,
-        system_ns: a.system_ns + b.system_ns,
-        irq_ns: a.irq_ns + b.irq_ns,
-        softirq_ns: a.softirq_ns + b.softirq_ns,
-        steal_ns: a.steal_ns + b.steal_ns,
-        idle_ns: a.idle_ns + b.idle_ns,
     }
 }

@@ -36,9 +36,9 @@ pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use title::{Obstacle, Title};
 pub use warning::{
-    BufferDrops, Cause, ClockDrift, ClocksApart, InvalidCells, LatePacing, LoadBefore, LowConfidence, NotMeasured,
-    Outliers, OverCommitted, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited,
-    WireDrops, WireLate,
+    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing, LoadBefore, LowConfidence,
+    NotMeasured, Outliers, OverCommitted, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow,
+    WindowLimited, WireDrops, WireLate,
 };
 
 use crate::compare::Reading;

@@ -73,7 +73,7 @@ async fn reach_one(stage: &mut Stage, call: [&HostName; 2], token: Token) -> Res
     let script = asking(call, token);
     let played = timeout(REACH_LIMIT, stage.play(&script)).await;
     let message = match played {
-        Ok(Ok(scene)) => match books::balance(None, &script, &scene.reports, &scene.wire).faults.into_iter().next() {
+        Ok(Ok(scene)) => match books::balance(None, &script, &scene).faults.into_iter().next() {
             None => return Ok(()),
             Some(fault) => fault,
         },

@@ -14,7 +14,6 @@ use futures_util::future::try_join_all;
 use super::super::client::{AgentLink, StationAccount};
 use super::super::error::CoordinatorError;
 use super::super::hosts::{Guest, Purpose, Return};
-use crate::environment;
 
 /// The raised testbed.
 pub(super) struct House {
@@ -73,9 +72,9 @@ impl House {
     }
 }
 
-/// The whole machine's CPU time so far.
-pub(super) fn machine_cpu() -> Result<MachineCpu, CoordinatorError> {
-    environment::machine_cpu().map_err(|source| CoordinatorError::System { operation: "reading /proc/stat", source })
+/// Only what became of a machine's clocks.
+fn clocks_of(machine: &MachineCpu) -> MachineCpu {
+    MachineCpu { slept_ns: machine.slept_ns, stepped_ns: machine.stepped_ns, ..MachineCpu::default() }
 }
 
 impl Hosts {
@@ -199,18 +198,23 @@ impl Hosts {
         }
     }
 
-    /// The processors over a cell, of the host under test where there is one, else of all hosts together; and no wire.
+    /// The processors over a cell, of the host under test where there is one, else of all hosts together, with the sleep and
+    /// the steps of all; and no wire.
     pub(super) fn surroundings(
         &self,
         accounts: &[StationAccount],
     ) -> Result<(MachineCpu, WireAccount), CoordinatorError> {
         let rated = self.machines.of(&HostRole::Test.into()).is_some();
         let mut machines = MachineCpu::default();
-        for account in accounts.iter().filter(|account| !rated || account.cpu.station == HostRole::Test) {
+        for account in accounts {
+            if rated && account.cpu.station != HostRole::Test {
+                machines += account.machine.as_ref().map(clocks_of).unwrap_or_default();
+                continue;
+            }
             machines += account.machine.ok_or_else(|| CoordinatorError::Agent {
                 who: format!("host {}", self.name(&account.cpu.station)),
                 operation: "accounting for its processors",
-                message: "its agent could not read /proc/stat; its log says why".to_owned(),
+                message: "its agent could not read /proc/stat and the clocks; its log says why".to_owned(),
             })?;
         }
         Ok((machines, WireAccount::default()))

@@ -1,24 +1,29 @@
 //! The one key that a pairing's peer has.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use btu_units::{Span, Time};
 use ring::digest::{SHA256, digest};
 use rustls::pki_types::CertificateDer;
 use rustls::{CertificateError, Error};
+
+use crate::clock;
 
 /// Remembers the first peer that has proved its key.
 #[derive(Debug)]
 pub(in crate::trust) struct Pin {
     /// SHA-256 of the first peer's certificate.
     first: Mutex<Option<[u8; 32]>>,
-    /// When a pairing without a peer ends.
-    lapses: Option<Instant>,
+    /// When a pairing without a peer ends, by a clock that goes on while the machine sleeps.
+    lapses: Option<Time>,
 }
 
 impl Pin {
+    /// The time by which an unused pairing lapses counts from now. Without a clock it lapses at once.
     pub(in crate::trust) fn new(lapse: Option<Duration>) -> Self {
-        Self { first: Mutex::new(None), lapses: lapse.map(|lapse| Instant::now() + lapse) }
+        let lapses = |lapse| clock::since_boot().map_or(Time::ZERO, |now| now + Span::from(lapse));
+        Self { first: Mutex::new(None), lapses: lapse.map(lapses) }
     }
 
     /// Whether a peer with this certificate may go on to prove its key.
@@ -26,9 +31,13 @@ impl Pin {
         match self.first.lock().map_err(|_| refused())?.as_ref() {
             Some(first) if *first == fingerprint(certificate) => Ok(()),
             Some(_) => Err(refused()),
-            None if self.lapses.is_some_and(|lapses| Instant::now() >= lapses) => Err(lapsed()),
+            None if self.has_lapsed() => Err(lapsed()),
             None => Ok(()),
         }
+    }
+
+    fn has_lapsed(&self) -> bool {
+        self.lapses.is_some_and(|lapses| !clock::since_boot().is_ok_and(|now| now < lapses))
     }
 
     /// A peer has proved the key of this certificate: it is the one, unless another was faster.

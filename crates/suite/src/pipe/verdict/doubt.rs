@@ -8,6 +8,7 @@ use super::fit::Fit;
 use super::shape::Dip;
 use super::size::SizeVerdict;
 use crate::pipe::{Books, PipePlan, Point, Schedule};
+use crate::record::ClockSteps;
 use crate::verdict::count;
 
 /// A median whose interval's half width is a larger share of it than this is widely spread.
@@ -55,6 +56,13 @@ pub enum PipeCause {
         /// Of how many sizes.
         sizes: usize,
     },
+    /// The machine slept while sizes were measured; they do not count.
+    Slept {
+        /// How many sizes.
+        sizes: usize,
+        /// The longest sleep.
+        longest_ns: u64,
+    },
     /// Frames left the emulator late.
     EmulatorLate {
         /// Of how many sizes.
@@ -70,6 +78,13 @@ pub enum PipeCause {
     Steal {
         /// Share of all processors over all sizes: 0 to 1.
         share: f64,
+    },
+    /// The wall clock was set meanwhile.
+    ClockStepped {
+        /// While how many sizes were measured.
+        sizes: usize,
+        /// How far at most, forward or back.
+        worst_ns: u64,
     },
     /// Messages did not arrive.
     Lost {
@@ -130,6 +145,7 @@ pub(super) fn all(
         (books.wrong > 0).then_some(PipeCause::WrongBytes { messages: books.wrong }),
         unbalanced(&books),
         emulator::lost(points),
+        emulator::slept(points),
         (missing > 0).then_some(PipeCause::Missing { sizes: missing }),
         emulator::late(points),
         emulator::steal(points),
@@ -142,6 +158,7 @@ pub(super) fn all(
             .map(|&deepest| PipeCause::Dips { deepest, count: dips.len() }),
         fit.filter(|fit| fit.is_poor()).map(|fit| PipeCause::PoorFit { worst_share: fit.worst_share }),
         (left_out > 0).then_some(PipeCause::LeftOut { sizes: left_out }),
+        emulator::stepped(points),
     ];
     let words = |cause: PipeCause| PipeWarning { seen: cause.seen(), advice: cause.advice().to_owned(), cause };
     causes.into_iter().flatten().map(words).collect()
@@ -190,8 +207,10 @@ impl PipeCause {
             Self::Unbalanced { .. } => "books do not balance",
             Self::Missing { .. } => "not finished",
             Self::EmulatorLost { .. } => "the emulator lost frames",
+            Self::Slept { .. } => "the machine slept",
             Self::EmulatorLate { .. } => "late emulator",
             Self::Steal { .. } => "processor time taken",
+            Self::ClockStepped { .. } => "stepped clock",
             Self::Lost { .. } => "lost messages",
             Self::WideSpread { .. } => "wide spread",
             Self::FewTrials { .. } => "few trials",
@@ -216,6 +235,11 @@ impl PipeCause {
                 count(*frames, "frame"),
                 count(*sizes as u64, "size")
             ),
+            Self::Slept { sizes, longest_ns } => format!(
+                "the machine slept while {} measured, up to {}; left out of the result",
+                were(*sizes),
+                Span::from_nanoseconds(*longest_ns)
+            ),
             Self::EmulatorLate { sizes, worst_bytes, max_ns, share } => format!(
                 "frames of {} left the emulator late; worst is {worst_bytes}, where one was {} late, {} of a trial",
                 count(*sizes as u64, "size"),
@@ -225,6 +249,11 @@ impl PipeCause {
             Self::Steal { share } => {
                 format!("the hypervisor gave {} of the processors' time to others", per_cent(*share))
             }
+            Self::ClockStepped { sizes, worst_ns } => format!(
+                "the wall clock was stepped while {} measured, by up to {}",
+                were(*sizes),
+                Span::from_nanoseconds(*worst_ns)
+            ),
             Self::Lost { messages, share } => {
                 format!("{} did not arrive, {} of those sent", count(*messages, "message"), per_cent(*share))
             }
@@ -267,9 +296,13 @@ impl PipeCause {
             }
             Self::Missing { .. } => "measure again, or resume the run",
             Self::EmulatorLost { .. } => "a slower emulated rate, or a machine with more processors",
+            Self::Slept { .. } => {
+                "keep the machine awake: `systemd-inhibit --what=sleep btu pipe ...`, mains power, an open lid"
+            }
             Self::EmulatorLate { .. } => {
                 "a processor of its own for the emulator: a quieter machine, more processors, or root for real-time priority"
             }
+            Self::ClockStepped { .. } => ClockSteps::ADVICE,
             Self::Steal { .. } => "a machine of your own, or an hour when its neighbours are quiet",
             Self::Lost { .. } => "larger socket buffers, fewer pairs, or a transport that repairs losses itself",
             Self::WideSpread { .. } => "an idle machine, more trials, or longer ones",
@@ -282,4 +315,10 @@ impl PipeCause {
             Self::LeftOut { .. } => "a higher limit, if larger messages matter",
         }
     }
+}
+
+/// `1 size was`, `2 sizes were`.
+fn were(sizes: usize) -> String {
+    let verb = if sizes == 1 { "was" } else { "were" };
+    format!("{} {verb}", count(sizes as u64, "size"))
 }

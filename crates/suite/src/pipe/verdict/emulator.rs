@@ -5,7 +5,7 @@ use btu_units::Bytes;
 
 use super::doubt::PipeCause;
 use crate::pipe::Point;
-use crate::record::WireAccount;
+use crate::record::{ClockSteps, WireAccount};
 use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
 
 /// Of fewer frames, the latest of a hundred is one frame, and no rule.
@@ -44,6 +44,20 @@ pub(super) fn steal(points: &[Point]) -> Option<PipeCause> {
     let machines = points.iter().filter_map(|point| Some(&point.conditions.as_ref()?.machine));
     let share = Shares::of(machines)?.steal;
     (share > MOST_STEAL).then_some(PipeCause::Steal { share })
+}
+
+/// The machine slept while sizes were measured, which do not count.
+pub(super) fn slept(points: &[Point]) -> Option<PipeCause> {
+    let slept = || points.iter().filter_map(Point::slept);
+    let longest_ns = slept().max()?.nanoseconds();
+    Some(PipeCause::Slept { sizes: slept().count(), longest_ns })
+}
+
+/// The wall clock was stepped while sizes were measured that count.
+pub(super) fn stepped(points: &[Point]) -> Option<PipeCause> {
+    let awake = points.iter().filter(|point| point.is_undisturbed());
+    let steps = ClockSteps::of(awake.filter_map(|point| Some(&point.conditions.as_ref()?.machine)))?;
+    Some(PipeCause::ClockStepped { sizes: steps.cells as usize, worst_ns: steps.worst_ns })
 }
 
 #[cfg(test)]
@@ -119,5 +133,24 @@ mod tests {
         let (found, _) = causes(|_, conditions| conditions.machine.steal_ns = 20_000_000);
         let [PipeCause::Steal { share }] = found[..] else { panic!("{found:?}") };
         assert!((share - 20.0 / 1020.0).abs() < 1e-9, "{share}");
+    }
+
+    #[test]
+    fn a_size_during_which_the_machine_slept_does_not_count() {
+        let slept = |index: usize, conditions: &mut Conditions| {
+            conditions.machine.slept_ns = if index == 0 { 3_000_000_000 } else { 0 };
+        };
+        assert_eq!(causes(slept), (vec![PipeCause::Slept { sizes: 1, longest_ns: 3_000_000_000 }], 2));
+        let (plan, points) = measured(slept);
+        let valid: Vec<bool> = points.iter().map(|point| crate::pipe::facts(&plan, point).valid).collect();
+        assert_eq!(valid, [false, true, true]);
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_stepped_is_told_and_the_size_counts() {
+        let stepped = |index: usize, conditions: &mut Conditions| {
+            conditions.machine.stepped_ns = if index == 2 { 60_000_000_000 } else { 0 };
+        };
+        assert_eq!(causes(stepped), (vec![PipeCause::ClockStepped { sizes: 1, worst_ns: 60_000_000_000 }], 3));
     }
 }

@@ -62,9 +62,9 @@ pub struct PipeVerdict {
 
 /// The verdict over what was measured so far.
 pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
-    // What the emulator lost on its own account is no property of the network.
-    let carried: Vec<Point> = points.iter().filter(|point| point.lost_by_emulator() == 0).cloned().collect();
-    let mut sizes: Vec<SizeVerdict> = carried.iter().filter_map(|point| size::of(plan, point)).collect();
+    // What the emulator lost on its own account, or the machine slept through, is no property of the network.
+    let undisturbed: Vec<Point> = points.iter().filter(|point| point.is_undisturbed()).cloned().collect();
+    let mut sizes: Vec<SizeVerdict> = undisturbed.iter().filter_map(|point| size::of(plan, point)).collect();
     sizes.sort_by_key(|size| size.size);
     let books = points.iter().fold(Books::default(), |all, point| all.and(point.books));
     let (turns, dips) = (shape::turns(&sizes), shape::dips(&sizes));
@@ -76,7 +76,7 @@ pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
         kind: plan.kind,
         pattern: plan.pattern,
         pairs: plan.pairs,
-        latency: latency::of(plan, &carried),
+        latency: latency::of(plan, &undisturbed),
         maximum: shape::peak(plan, &sizes),
         fit,
         turns,

@@ -64,6 +64,13 @@ fn steal() {
 }
 
 #[test]
+fn a_wall_clock_that_was_stepped() {
+    let causes = after(|records, _| records[7].machine.stepped_ns = 60_000_000_000);
+    let [Cause::ClockStepped(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.steps.cells, found.steps.worst_ns, found.of), (1, 60_000_000_000, 369));
+}
+
+#[test]
 fn a_machine_that_was_busy_or_is_small() {
     let causes = after(|_, context| (context.load_before, context.cpus) = (Some(1.5), 2));
     let [Cause::LoadBefore(before), Cause::OverCommitted(small)] = &causes[..] else { panic!("{causes:?}") };

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::cells::Cells;
 use super::super::context::{Context, HostClocks};
 use super::{Doubt, count, time};
 use crate::plan::Plan;
+use crate::record::ClockSteps;
 use crate::roll::MOST_APART_NS;
 
 /// Hosts' wall clocks do not agree with the controller's.
@@ -86,5 +88,33 @@ impl Doubt for ClockDrift {
         "look at the host's clock source (`/sys/devices/system/clocksource`) and whether it was suspended or migrated: its \
          times are off by the same share"
             .to_owned()
+    }
+}
+
+/// A wall clock was set while cells were measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockStepped {
+    /// In how many cells, and how far.
+    #[serde(flatten)]
+    pub steps: ClockSteps,
+    /// Of how many cells.
+    pub of: u64,
+}
+
+impl ClockStepped {
+    pub(super) fn check(cells: &Cells) -> Option<Self> {
+        let steps = ClockSteps::of(cells.valid().map(|record| &record.machine))?;
+        Some(Self { steps, of: cells.valid_count() as u64 })
+    }
+}
+
+impl Doubt for ClockStepped {
+    fn seen(&self) -> String {
+        let (of, worst) = (count(self.of, "cell"), time(self.steps.worst_ns));
+        format!("a wall clock was stepped in {} of {of}, by up to {worst}", self.steps.cells)
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        ClockSteps::ADVICE.to_owned()
     }
 }

@@ -13,7 +13,7 @@ mod wire;
 use serde::{Deserialize, Serialize};
 
 pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
-pub use clocks::{ClockDrift, ClocksApart};
+pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
 pub(crate) use machine::MOST_STEAL;
 pub use machine::{LoadBefore, OverCommitted, Steal};
@@ -63,6 +63,7 @@ pub enum Cause {
     LatePacing(LatePacing),
     ClocksApart(ClocksApart),
     ClockDrift(ClockDrift),
+    ClockStepped(ClockStepped),
 }
 
 /// The words of a reason.
@@ -96,6 +97,7 @@ impl Cause {
             Self::LatePacing(_) => "late pacing",
             Self::ClocksApart(_) => "clocks apart",
             Self::ClockDrift(_) => "drifting clock",
+            Self::ClockStepped(_) => "stepped clock",
         }
     }
 
@@ -119,6 +121,7 @@ impl Cause {
             Self::LatePacing(doubt) => doubt,
             Self::ClocksApart(doubt) => doubt,
             Self::ClockDrift(doubt) => doubt,
+            Self::ClockStepped(doubt) => doubt,
         }
     }
 
@@ -148,6 +151,7 @@ pub(super) fn warnings(cells: &Cells, context: &Context, rates: &[RateRow], udp:
         LatePacing::check(udp).map(Cause::LatePacing),
         ClocksApart::check(context).map(Cause::ClocksApart),
         ClockDrift::check(context).map(Cause::ClockDrift),
+        ClockStepped::check(cells).map(Cause::ClockStepped),
     ];
     causes.into_iter().flatten().map(|cause| cause.into_warning(&context.plan)).collect()
 }
