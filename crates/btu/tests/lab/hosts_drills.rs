@@ -308,9 +308,7 @@ fn a_pairing_code(trio: Trio<'_>) {
     for name in trio.names() {
         hosts.end_agent(name);
         hosts.start_agent_as(name, &[], &["--pair"]);
-        let said = hosts.said(name);
-        let code = said.split_whitespace().nth(2).expect("pairing code CODE, ...").trim_end_matches(',');
-        codes.push(format!("{name}={code}"));
+        codes.push(format!("{name}={}", code_of(hosts, name)));
     }
     let paired: Vec<&str> = codes.iter().flat_map(|code| ["--pair", code.as_str()]).collect();
     let rate = || {
@@ -336,19 +334,30 @@ fn a_pairing_code(trio: Trio<'_>) {
 
 /// The ten minutes of a code go on while its host sleeps.
 fn a_code_of_a_host_that_slept(trio: Trio<'_>) {
-    let (hosts, name) = (trio.hosts, trio.active());
-    let preload = format!("LD_PRELOAD={}", shifting(trio));
+    let (hosts, preload) = (trio.hosts, format!("LD_PRELOAD={}", shifting(trio)));
     let slept = hosts.path("slept-with-a-code");
-    hosts.start_agent_as(name, &["env", &preload, &format!("SHIFT_SLEPT={slept}")], &["--pair"]);
-    let said = hosts.said(name);
-    let code = said.split_whitespace().nth(2).expect("pairing code CODE, ...").trim_end_matches(',').to_owned();
+    let sleeper = ["env", &preload, &format!("SHIFT_SLEPT={slept}")];
+    let mut paired = Vec::new();
+    for name in trio.names() {
+        let before = if name == trio.active() { &sleeper[..] } else { &[] };
+        hosts.start_agent_as(name, before, &["--pair"]);
+        paired.extend(["--pair".to_owned(), format!("{name}={}", code_of(hosts, name))]);
+    }
     fs::write(&slept, "").unwrap();
-    let mut command = trio.desk(&["speed", name, "--hosts", &trio.inventory(), "--pair", &format!("{name}={code}")]);
+    let paired: Vec<&str> = paired.iter().map(String::as_str).collect();
+    let mut command = trio.rate(&[&RATING[..], &paired].concat());
     let output = command.env_remove("BTU_IDENTITY").output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("start the agent again for a new code"), "{said}");
-    hosts.end_agent(name);
+    assert!(said.contains(trio.active()) && said.contains("the pairing code has"), "{said}");
+    println!("{said}");
+    trio.names().iter().for_each(|name| hosts.end_agent(name));
+}
+
+/// The code that an agent shows: `pairing code CODE, ...`.
+fn code_of(hosts: &Hosts, name: &str) -> String {
+    let said = hosts.said(name);
+    said.split_whitespace().nth(2).expect("pairing code CODE, ...").trim_end_matches(',').to_owned()
 }
 
 /// A controller's certificate is revoked in the middle of its run, and then an agent's.
