@@ -59,12 +59,17 @@ fn address(text: &str) -> Result<SocketAddr, Refusal> {
 fn ready(place: &str, code: Option<&str>) {
     eprintln!("agent: listening on {place}");
     if let Some(code) = code {
-        let said = writeln!(
-            std::io::stdout(),
-            "pairing code {code}, good for ten minutes; for one command on the other machine, for example:\n  btu rate --hosts FILE --pair NAME={code}"
-        );
+        let said = writeln!(std::io::stdout(), "{}", invitation(code));
         drop(said);
     }
+}
+
+/// The example reads the code from standard input: every user of a machine sees the command lines of all.
+fn invitation(code: &str) -> String {
+    format!(
+        "pairing code {code}, good for ten minutes; for one command on the other machine, which reads it from standard input, for \
+         example:\n  btu rate --hosts FILE --pair NAME=@-"
+    )
 }
 
 /// Files that make no sense are the command line's fault, what the machine does not allow is the machine's.
@@ -84,6 +89,17 @@ fn refusal(error: AgentError) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever copies the example puts no secret into a list of processes.
+    #[test]
+    fn the_printed_example_does_not_hold_the_code() {
+        let said = invitation("K7QF-9M2R");
+        let (told, example) = said.split_once('\n').expect("two lines");
+        assert!(
+            told.contains("K7QF-9M2R") && !example.contains("K7QF") && example.contains("--pair NAME=@-"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn an_address_may_leave_its_port_out() {

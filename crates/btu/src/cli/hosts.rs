@@ -12,7 +12,7 @@ use super::secret::secret;
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   btu hosts check lab.toml --identity me.pem
-  btu hosts check lab.toml --pair alpha=K7QF-9M2R-T0XA-3BCD-5EFGH
+  btu hosts check lab.toml --pair alpha=@-   the code of `btu agent --pair` is read from standard input
   btu hosts check lab.toml --json
 
 An inventory:
