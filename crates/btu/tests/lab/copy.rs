@@ -47,8 +47,12 @@ fn trunk(laboratory: &Laboratory) -> PathBuf {
 
 /// Reno sends at once what may be sent and keeps the line's queue filled; BBR paces, and no form knows how.
 fn copy(laboratory: &Laboratory, arguments: &[&str]) -> Value {
-    let always = ["copy", "--quiet", "--congestion-control", "reno"];
-    let output = laboratory.command(&[&always[..], arguments].concat()).output().expect("btu starts");
+    finished(laboratory, &[&["copy", "--quiet", "--congestion-control", "reno"], arguments].concat())
+}
+
+/// Runs this command to its end, and reads what is stored of it.
+fn finished(laboratory: &Laboratory, arguments: &[&str]) -> Value {
+    let output = laboratory.command(arguments).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
     laboratory.json(&["show"])["result"].clone()
@@ -155,7 +159,7 @@ fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("btu copy --resume r1"), "{}", text(&output.stderr));
     laboratory.assert_down();
-    copy(&laboratory, &["--resume", "latest"]);
+    finished(&laboratory, &["copy", "--quiet", "--resume", "latest"]);
     let cells = laboratory.json(&["show", "--cells"]);
     let cells = cells.as_array().expect("a list of cells");
     assert_eq!(cells.len(), 9);
