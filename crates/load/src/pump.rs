@@ -26,31 +26,25 @@ pub(crate) trait Socket: Read + Write + Send + Sized {
     fn limit(&self, limit: Duration) -> io::Result<()>;
 }
 
-impl Socket for TcpStream {
-    fn another(&self) -> io::Result<Self> {
-        self.try_clone()
-    }
-    fn end(&self, how: Shutdown) -> io::Result<()> {
-        self.shutdown(how)
-    }
-    fn limit(&self, limit: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(limit))?;
-        self.set_write_timeout(Some(limit))
-    }
+/// Both kinds have the calls of one socket, and no trait of the standard library names these.
+macro_rules! sockets {
+    ($($stream:ty),*) => {$(
+        impl Socket for $stream {
+            fn another(&self) -> io::Result<Self> {
+                self.try_clone()
+            }
+            fn end(&self, how: Shutdown) -> io::Result<()> {
+                self.shutdown(how)
+            }
+            fn limit(&self, limit: Duration) -> io::Result<()> {
+                self.set_read_timeout(Some(limit))?;
+                self.set_write_timeout(Some(limit))
+            }
+        }
+    )*};
 }
 
-impl Socket for UnixStream {
-    fn another(&self) -> io::Result<Self> {
-        self.try_clone()
-    }
-    fn end(&self, how: Shutdown) -> io::Result<()> {
-        self.shutdown(how)
-    }
-    fn limit(&self, limit: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(limit))?;
-        self.set_write_timeout(Some(limit))
-    }
-}
+sockets!(TcpStream, UnixStream);
 
 /// When to give up: when told so, or when nothing moves in either direction.
 #[derive(Debug)]
