@@ -295,17 +295,24 @@ pub(crate) struct Rate {
     pub(crate) scratch_limit: Bytes,
     #[command(flatten)]
     pub(crate) resuming: Resuming,
+    #[command(flatten)]
+    pub(crate) naming: Naming,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) real: RatedHosts,
+}
+
+/// How a run is found again: of every command that makes one.
+#[derive(Debug, Args)]
+pub(crate) struct Naming {
     /// Your own word for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
     /// Words to find the run by, as `btu tag` gives them
     #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag)]
     pub(crate) tag: Vec<String>,
-    /// No progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) real: RatedHosts,
 }
 
 /// `btu runs`.

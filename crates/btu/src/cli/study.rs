@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use btu_units::Span;
 use clap::Args;
 
-use super::{Congestion, ProfileName, Resuming, StudyHosts, label, quantity, tag};
+use super::{Congestion, Naming, ProfileName, Resuming, StudyHosts, quantity};
 use crate::files;
 
 /// Where, how long, and how the run is found again.
@@ -33,12 +33,8 @@ pub(crate) struct StudyOptions {
     pub(crate) scratch: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) resuming: Resuming,
-    /// Your own word for the run
-    #[arg(long, value_name = "TEXT", value_parser = label)]
-    pub(crate) label: Option<String>,
-    /// Words to find the run by, as `btu tag` gives them
-    #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag)]
-    pub(crate) tag: Vec<String>,
+    #[command(flatten)]
+    pub(crate) naming: Naming,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
