@@ -24,7 +24,7 @@ use tonic::transport::{Channel, Endpoint, Uri};
 
 use crate::common::finish;
 use crate::share::Share;
-use crate::support::text;
+use crate::support::{memory, text};
 
 /// An agent on a Unix socket in a directory of its own; killed when dropped.
 pub(crate) struct Running {
@@ -310,12 +310,7 @@ fn an_idle_agent_is_small_and_sleeps() {
     std::thread::sleep(Duration::from_secs(4));
     assert!(used() - before.0 <= 1, "an idle agent uses the processor");
     assert_eq!(switches(), before.1, "an idle agent wakes up");
-    let status = std::fs::read_to_string(agent.process().join("status")).unwrap();
-    let bytes = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
-    };
-    let (own, all) = (bytes("RssAnon:"), bytes("VmRSS:"));
+    let (own, all) = memory(agent.child.id().cast_signed()).expect("it runs");
     eprintln!("an idle agent has {own} bytes of its own in memory, {all} with the pages of its program");
     assert!(own < 10_000_000, "{own} bytes");
     // The pages of a debug program are some five times as many. Of the release program, whose cold parts are not optimised either,

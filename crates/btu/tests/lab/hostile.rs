@@ -5,14 +5,13 @@
 
 mod crowd;
 
-use std::fs;
 use std::thread;
 use std::time::Duration;
 
 use crate::common::once;
 use crate::drawn::finish;
 use crate::hosts_lab::{Hosts, RATED, ended, events};
-use crate::support::text;
+use crate::support::{memory, text};
 use crowd::{CROWD, KINDS, LASTS, NETWORKS};
 
 /// The most that an agent has of its own in memory meanwhile, bytes. The pages of its program come on top: of the release program
@@ -98,13 +97,8 @@ fn strangers(hosts: &Hosts) -> [String; 5] {
 /// The most that a process had in memory until it was gone, bytes: of its own, and with the pages of its program.
 fn most_memory(process: i32) -> (u64, u64) {
     let (mut own, mut all) = (0, 0);
-    while let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) {
-        let bytes = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
-        };
-        own = own.max(bytes("RssAnon:").unwrap_or(0));
-        all = all.max(bytes("VmRSS:").unwrap_or(0));
+    while let Some(now) = memory(process) {
+        (own, all) = (own.max(now.0), all.max(now.1));
         thread::sleep(Duration::from_millis(50));
     }
     (own, all)

@@ -22,3 +22,13 @@ pub(crate) fn send(process: i32, signal: Signal) {
 pub(crate) fn path(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()
 }
+
+/// What a process has in memory, bytes: of its own, and with the pages of its program; nothing when it is gone.
+pub(crate) fn memory(process: i32) -> Option<(u64, u64)> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let bytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    };
+    Some((bytes("RssAnon:")?, bytes("VmRSS:")?))
+}
