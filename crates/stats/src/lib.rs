@@ -8,6 +8,7 @@
 mod binomial;
 mod bootstrap;
 mod change_point;
+mod factorial;
 mod fairness;
 mod histogram;
 mod holm;
@@ -32,6 +33,7 @@ mod welford;
 pub use binomial::{Proportion, wilson};
 pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
 pub use change_point::{ChangePoint, ChangeRule, change_points};
+pub use factorial::{Effect, Effects, Factorial, Term};
 pub use fairness::jain;
 pub use histogram::Histogram;
 pub use holm::holm;
