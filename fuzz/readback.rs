@@ -9,6 +9,7 @@ use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
 use btu_suite::network::Network;
 use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
 use btu_suite::plan::{self, Plan};
+use btu_suite::roll::{self, Roll};
 use btu_suite::verdict::{Context, judge, rating_of};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,7 +24,7 @@ thread_local! {
     });
 }
 
-/// Lines of an archive between its first and its last: what is believed of them is shown.
+/// Lines of an archive between its first and its last, plans under the names that they have: what is believed of them is shown.
 pub(super) fn import_and_show(octets: &[u8]) {
     imported(octets);
 }
@@ -63,6 +64,7 @@ fn show(store: &Store, row: &RunRow) {
             let plan = read::<HintRun>(&row.plan).expect("a plan");
             serde_json::to_string(&judge_run(&plan, &store.records::<HintRecord>(run).expect("records")))
         }
+        roll::SUITE => serde_json::to_string(&store.records::<Roll>(run).expect("roll calls")),
         suite if Purpose::of_suite(suite).is_some() => {
             let plan = read::<SetPlan>(&row.plan).expect("a plan");
             serde_json::to_string(&judge_set(&plan, &store.records::<SetPoint>(run).expect("points")))

@@ -8,16 +8,18 @@ use btu_control::trust::{Authority, Choice, Pairing, Role};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
 use btu_suite::activity::{Activity, Cpu, Meeting, Order, Rounds, TcpSend, Word, Work};
+use btu_suite::app::{Request, Workload};
 use btu_suite::cell::Row;
 use btu_suite::experiment::{Measured, Observation};
-use btu_suite::hint::{HintPlan, HintRun};
+use btu_suite::hint::{self, HintPlan, HintPoint, HintRecord, HintRun};
 use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
-use btu_suite::pipe::{Kind, PipePlan, Place, Purpose, SetPlan};
+use btu_suite::pipe::{self, Books, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial, facts};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, Failure, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report, Requested, Sent,
-    TcpInfo, WireAccount,
+    CellRecord, CpuTime, Failure, HostClock, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report,
+    Requested, Sent, TcpInfo, WireAccount,
 };
+use btu_suite::roll::{self, Answer, Greeted, Roll};
 use btu_units::{BitRate, Bytes, Span, Time};
 use prost::Message;
 
@@ -32,6 +34,7 @@ pub fn write(target: &str, directory: &std::path::Path) {
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "account" => accounts(),
+        "app_requests" => app_requests(),
         "archive" => archives(),
         "calibration" => vec![CALIBRATION.as_bytes().to_vec()],
         "capture" => vec![capture()],
@@ -116,14 +119,42 @@ fn networks() -> Vec<Network> {
 
 /// A plan of each suite, as JSON.
 fn plans() -> Vec<serde_json::Value> {
-    let pipe = PipePlan::new(7, Kind::Tcp, Place::Here);
     let rating = networks().into_iter().map(|network| Plan::whole(7, Profile::quick(), network));
-    let set = SetPlan::new(Purpose::Load, vec![pipe.clone(), pipe.clone()]);
-    let hint = HintRun { version: 1, pipe: pipe.clone(), two: HintPlan::standard(2), one: Some(HintPlan::standard(1)) };
+    let (pipe, set, hint) = (pipe(), set(), hint());
     let value = |plan: Result<serde_json::Value, _>| plan.expect("a plan has a JSON form");
     let rest = [serde_json::to_value(pipe), serde_json::to_value(set), serde_json::to_value(hint)];
     let studies = studies().into_iter().map(|study| study.plan);
     rating.map(serde_json::to_value).chain(rest).map(value).chain(studies).collect()
+}
+
+/// A signature's plan.
+pub fn pipe() -> PipePlan {
+    PipePlan::new(7, Kind::Tcp, Place::Here)
+}
+
+/// The plan of two signatures.
+pub fn set() -> SetPlan {
+    SetPlan::new(Purpose::Load, vec![pipe(), pipe()])
+}
+
+fn hint() -> HintRun {
+    HintRun { version: 1, pipe: pipe(), two: HintPlan::standard(2), one: Some(HintPlan::standard(1)) }
+}
+
+/// A size of a signature.
+fn point() -> Point {
+    let elapsed = Span::from_milliseconds(1);
+    let trial = Trial { repetitions: 10, elapsed, clock: End::Near, lost: 0, repeated: 0 };
+    let books = Books { sent: 40, received: 40, duplicates: 0, checked: 4, wrong: 0 };
+    let mut each = Histogram::new();
+    each.record(100_000);
+    Point { size: Bytes::new(16), trials: vec![trial; 3], books, each: Some(each), conditions: None }
+}
+
+/// A step of HINT.
+fn step(intervals: u64) -> HintPoint {
+    let lap = Span::from_milliseconds(20);
+    HintPoint { intervals, laps: 100, trials: vec![lap; 3], alone: vec![lap; 3], lower: 0.3, upper: 0.5 }
 }
 
 /// A study of scripted cells: its name in the store, a plan, one of its cells.
@@ -209,31 +240,96 @@ fn merged(frame: &serde_json::Value, rest: &serde_json::Value) -> serde_json::Va
     all.into()
 }
 
-/// Runs as the lines of an archive: one of the rating, and one of each study.
+/// Runs as the lines of an archive: one of each suite.
 fn lines_of_runs() -> Vec<Vec<u8>> {
-    std::iter::once(lines_of_a_rating()).chain(studies().iter().map(lines_of_a_study)).collect()
+    let signatures = [lines_of_a_pipe(), lines_of_a_set(), lines_of_hint(), lines_of_a_roll_call()];
+    std::iter::once(lines_of_a_rating()).chain(studies().iter().map(lines_of_a_study)).chain(signatures).collect()
 }
 
 /// A run of a study with one cell.
 fn lines_of_a_study(study: &StudySeed) -> Vec<u8> {
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
     let known = btu_suite::experiment::named(study.suite).expect("a study");
     let (plan, record) = (study.plan.to_string(), record(&study.cell));
     let hash = known.hash(&plan).expect("a plan").expect("of this version");
-    let now = "2026-01-01T00:00:00Z";
-    let new = NewRun {
-        suite: study.suite,
-        profile: "quick",
-        network: "path",
-        plan: &study.plan,
-        plan_hash: &hash,
-        ..run(now)
-    };
-    let lock = store.create_run(&new).expect("a run");
     let (block, position, facts) = known.facts(&plan, &record).expect("facts");
     let cell = NewCell::of((block, position), &facts, record);
-    store.save_record(&lock, &cell).expect("a cell");
+    lines_of(study.suite, &study.plan, &hash, &[cell])
+}
+
+fn lines_of_a_pipe() -> Vec<u8> {
+    let facts = facts(&pipe(), &point());
+    let cell = NewCell::of((0, 0), &facts, text(&point()));
+    lines_of(pipe::SUITE, &value(&pipe()), &pipe().hash(), &[cell])
+}
+
+fn lines_of_a_set() -> Vec<u8> {
+    let facts = facts(&pipe(), &point());
+    let cell = |series| NewCell::of((series, 0), &facts, text(&SetPoint { series: series as usize, point: point() }));
+    lines_of(Purpose::Load.suite(), &value(&set()), &set().hash(), &[cell(0), cell(1)])
+}
+
+/// A message, two steps of two processes, two of one.
+fn lines_of_hint() -> Vec<u8> {
+    let run = hint();
+    let records = [
+        HintRecord::Message(Box::new(point())),
+        HintRecord::Two(step(4)),
+        HintRecord::Two(step(8)),
+        HintRecord::One(step(4)),
+        HintRecord::One(step(8)),
+    ];
+    let facts: Vec<_> = records.iter().map(|record| hint::facts(&run, record)).collect();
+    let cells = (0..).zip(&facts).zip(&records);
+    let cells: Vec<_> =
+        cells.map(|((position, facts), record)| NewCell::of((0, position), facts, text(record))).collect();
+    lines_of(hint::SUITE, &value(&run), &run.hash(), &cells)
+}
+
+/// Two hosts were called; one answered.
+fn lines_of_a_roll_call() -> Vec<u8> {
+    let answer = Answer {
+        btu_version: "0.1.0".into(),
+        protocol: 1,
+        activities: vec!["null".into()],
+        features: vec!["netem".into()],
+        busy: None,
+        clock: Some(HostClock { offset_ns: 5, round_trip_ns: 100, at_ns: 7, wall_offset_ns: 2_000_000_000 }),
+        started_after_ns: Some(1000),
+        environment: value(&collect()),
+        findings: serde_json::Value::Null,
+    };
+    let greeted = |name: &str, answer: Option<Answer>| Greeted {
+        name: name.into(),
+        reached: "ssh me@beta".into(),
+        trouble: answer.is_none().then(|| "it does not answer".into()),
+        answer,
+    };
+    let hosts = vec![greeted("alpha", Some(answer)), greeted("beta", None)];
+    let roll = Roll { hosts, start_skew_ns: Some(1000), skew_within_ns: 500 };
+    let cell = NewCell {
+        block: 0,
+        position: 0,
+        component: "roll call",
+        message: Bytes::ZERO,
+        load: "idle",
+        valid: true,
+        goodput_bits_per_second: None,
+        duration: None,
+        record: text(&roll),
+    };
+    lines_of(roll::SUITE, &serde_json::Value::Null, "none", &[cell])
+}
+
+/// A complete run with these cells.
+fn lines_of(suite: &str, plan: &serde_json::Value, plan_hash: &str, cells: &[NewCell<'_>]) -> Vec<u8> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
+    let now = "2026-01-01T00:00:00Z";
+    let new = NewRun { suite, profile: "quick", network: "path", plan, plan_hash, ..run(now) };
+    let lock = store.create_run(&new).expect("a run");
+    for cell in cells {
+        store.save_record(&lock, cell).expect("a cell");
+    }
     store.finish(&lock, State::Complete, now).expect("its end");
     lines(&store, &lock)
 }
@@ -356,7 +452,21 @@ fn capture() -> Vec<u8> {
 }
 
 fn json(value: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("it can be written")
+    text(value).into_bytes()
+}
+
+fn text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("it can be written")
+}
+
+fn value(value: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("it has a JSON form")
+}
+
+/// The requests of the program's own pictures: as one end of `btu app` sends them, one by one and in batches.
+fn app_requests() -> Vec<Vec<u8>> {
+    let of = |requests: Vec<Request>| requests.iter().flat_map(Request::encode).collect();
+    Workload::ALL.into_iter().flat_map(|workload| [true, false].map(|shown| of(workload.requests(shown)))).collect()
 }
 
 fn identity() -> String {

@@ -3,12 +3,15 @@
 #[path = "readback.rs"]
 pub mod readback;
 
+use btu_suite::app::{Display, REQUEST_BYTES, Request};
+
 /// Gets any octets, and returns.
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 32] = [
+pub const TARGETS: [(&str, Decoder); 33] = [
     ("account", btu_control::fuzz::account),
+    ("app_requests", app_requests),
     ("archive", btu_store::fuzz_import),
     ("calibration", btu_control::fuzz::calibration),
     ("capture", btu_testbed::fuzz::capture),
@@ -41,6 +44,27 @@ pub const TARGETS: [(&str, Decoder); 32] = [
     ("wire_control", btu_testbed::fuzz::wire_control),
     ("word", btu_control::fuzz::word),
 ];
+
+/// What an application sends to a display, until something is refused. A picture that is drawn anew may take a second, so few are.
+fn app_requests(octets: &[u8]) {
+    let (mut display, mut drawings) = (Display::default(), 0);
+    let mut rest = octets;
+    while let Some((request, behind)) = rest.split_first_chunk::<REQUEST_BYTES>() {
+        let Ok(request) = Request::decode(request) else { break };
+        assert_eq!(Request::decode(&request.encode()), Ok(request));
+        drawings += u32::from(matches!(request, Request::Show | Request::Redraw));
+        if drawings > 2 || display.take(&request).is_err() {
+            break;
+        }
+        rest = behind;
+        if let Request::Bits { offset, length } = request {
+            let bits = &rest[..rest.len().min(length as usize)];
+            drop(display.set_bits(offset, bits).map_err(|error| error.to_string()));
+            rest = &rest[bits.len()..];
+        }
+    }
+    drop(display.picture().digest());
+}
 
 fn inventory(octets: &[u8]) {
     let read = btu_network::Inventory::read(&String::from_utf8_lossy(octets), "fuzz.toml");

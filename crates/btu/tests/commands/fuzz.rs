@@ -3,7 +3,7 @@
 // It also writes seeds, for libFuzzer.
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../../../fuzz/seeds.rs"]
-mod seeds;
+pub(crate) mod seeds;
 #[allow(unreachable_pub)]
 #[path = "../../../../fuzz/table.rs"]
 mod table;
@@ -29,14 +29,26 @@ fn targets_are_sorted_and_seeds_are_good() {
     for (name, known) in [("inventory", 1), ("policy", 1), ("account", 4), ("archive", 2), ("capture", 1)] {
         assert_eq!(seeds::of(name).len(), known, "{name}");
     }
-    for (name, known) in
-        [("calibration", 1), ("import_and_show", 5), ("plan", 11), ("stored_network", 4), ("trace_file", 1)]
-    {
+    for (name, known) in [
+        ("calibration", 1),
+        ("app_requests", 8),
+        ("import_and_show", 9),
+        ("plan", 11),
+        ("stored_network", 4),
+        ("trace_file", 1),
+    ] {
         assert_eq!(seeds::of(name).len(), known, "{name}");
     }
-    for seed in seeds::of("import_and_show") {
-        let kept = table::readback::imported(&seed);
-        assert_eq!(kept, Some(1), "the seed is believed, so that its changes go past the first check");
+    for seed in seeds::of("import_and_show").into_iter().map(|seed| String::from_utf8(seed).unwrap()) {
+        let kept = table::readback::imported(seed.as_bytes());
+        assert_eq!(kept, Some(1), "the seed is believed, so that its changes go past the first check: {seed}");
+        // A changed plan, too, which has another hash.
+        let changed =
+            seed.replacen("\"version\":1", "\"version\": 1", 1).replacen("\"plan_hash\":\"", "\"plan_hash\":\"0", 1);
+        assert!(
+            changed.contains("\"suite\":\"hosts\"") || table::readback::imported(changed.as_bytes()) == Some(1),
+            "{changed}"
+        );
     }
     for seed in seeds::of("stored_network") {
         assert!(serde_json::from_slice::<btu_suite::network::Network>(&seed).is_ok());

@@ -41,6 +41,11 @@ impl Readable {
         }
     }
 
+    /// The name that the plan of a run of `suite` has; none where it cannot be read, or its suite or version names no plans.
+    pub(super) fn name_of(suite: &str, plan: &str) -> Option<String> {
+        Self::read(suite, plan).ok()?.hash(plan).ok()?
+    }
+
     /// The name of the plan; none where another version wrote it, whose form may have been another.
     fn hash(&self, plan: &str) -> Result<Option<String>, String> {
         let is_ours = |plans: &[PipePlan]| plans.iter().all(|plan| plan.version == PipePlan::VERSION);
