@@ -24,6 +24,7 @@ pub mod processors;
 pub mod rank;
 pub mod record;
 pub mod roll;
+pub mod room;
 pub mod schedule;
 pub mod script;
 pub mod speed;

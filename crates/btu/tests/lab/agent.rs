@@ -61,10 +61,19 @@ impl Running {
         Path::new("/proc").join(self.child.id().to_string())
     }
 
-    /// Processes that it made and that live.
+    /// How many processes that it made live.
     pub(crate) fn workers(&self) -> usize {
+        self.children().len()
+    }
+
+    /// One of them, as a directory of /proc.
+    pub(crate) fn worker(&self) -> PathBuf {
+        Path::new("/proc").join(&self.children()[0])
+    }
+
+    fn children(&self) -> Vec<String> {
         let children = self.process().join(format!("task/{}/children", self.child.id()));
-        std::fs::read_to_string(children).unwrap_or_default().split_whitespace().count()
+        std::fs::read_to_string(children).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     }
 
     pub(crate) async fn client(&self) -> AgentClient<Channel> {

@@ -98,6 +98,31 @@ fn furnish(directory: &Path, file_bytes: u64, session: &[u8]) -> FurnishRequest 
 }
 
 #[test]
+fn memory_and_open_files_of_all_workers_are_bounded_together() {
+    let _share = Share::one();
+    for (limits, rule) in
+        [("memory = \"300 MiB\"", "`limits.memory` in line 2"), ("open_files = 300", "`limits.open_files` in line 2")]
+    {
+        let agent = Running::with(Some(&format!("[limits]\n{limits}\n")));
+        block_on(async {
+            let mut client = agent.client().await;
+            // What each may have is stated by its activity: 128 MiB, and 128 open files.
+            prepare(&mut client, 0, Activity::Null).await.unwrap();
+            prepare(&mut client, 1, Activity::Null).await.unwrap();
+            let said = forbidden(prepare(&mut client, 2, Activity::Null).await, rule);
+            is_logged(&agent, &said);
+            assert_eq!(agent.workers(), 2);
+            let limits = std::fs::read_to_string(agent.worker().join("limits")).unwrap();
+            let most = |name| {
+                let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+                line.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+            };
+            assert_eq!((most("Max data size"), most("Max open files")), (128 * MIB, 128));
+        });
+    }
+}
+
+#[test]
 fn room_for_files_is_taken_before_they_are_written() {
     let _share = Share::one();
     let agent = Running::with(Some("[scratch]\nbytes = \"3 MiB\"\n"));

@@ -4,11 +4,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use btu_suite::needs::{Needs, Rate, Volume};
+use btu_suite::activity::Activity;
+use btu_suite::needs::{Rate, Volume};
 use btu_units::Bytes;
 use tokio::sync::Notify;
 
 use super::host::Place;
+
+/// What the agent keeps in its own memory of what workers said, until it is fetched or forgotten: a signature of many sizes with
+/// every exchange is about a megabyte.
+pub(super) const WORDS: Bytes = Bytes::new(64 << 20);
+
+/// What the agent itself keeps of a worker that says nothing, in bytes.
+pub(super) const WORKER_BYTES: usize = 4096;
 
 /// What work takes. Sums of 64-bit numbers, of which there are fewer than 2^64, fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,11 +28,17 @@ pub(super) struct Demand {
     pub(super) volume: u128,
     /// In bytes.
     pub(super) scratch: u128,
+    /// Of the workers' own, in bytes.
+    pub(super) memory: u128,
+    pub(super) open_files: u128,
+    /// Of what workers said, in bytes of the agent's memory.
+    pub(super) words: u128,
 }
 
 impl Demand {
     /// Of a worker that does this.
-    pub(super) fn of(needs: &Needs<'_>) -> Self {
+    pub(super) fn of(activity: &Activity) -> Self {
+        let needs = activity.needs();
         let rate = match needs.rate {
             Rate::Paced(rate) => rate.bits_per_second().into(),
             Rate::Silent | Rate::Unpaced => 0,
@@ -33,12 +47,26 @@ impl Demand {
             Volume::Fixed(bytes) => bytes.count().into(),
             Volume::Unbounded | Volume::PeersOwn => 0,
         };
-        Self { workers: 1, rate, volume, scratch: needs.scratch.count().into() }
+        let room = activity.room();
+        Self {
+            workers: 1,
+            rate,
+            volume,
+            scratch: needs.scratch.count().into(),
+            memory: room.memory.count().into(),
+            open_files: room.open_files.into(),
+            words: 0,
+        }
     }
 
     /// Of a file.
     pub(super) fn file(size: Bytes) -> Self {
         Self { scratch: size.count().into(), ..Self::default() }
+    }
+
+    /// Of words that are kept.
+    pub(super) fn words(bytes: usize) -> Self {
+        Self { words: bytes as u128, ..Self::default() }
     }
 
     fn map(self, other: Self, each: impl Fn(u128, u128) -> u128) -> Self {
@@ -47,6 +75,9 @@ impl Demand {
             rate: each(self.rate, other.rate),
             volume: each(self.volume, other.volume),
             scratch: each(self.scratch, other.scratch),
+            memory: each(self.memory, other.memory),
+            open_files: each(self.open_files, other.open_files),
+            words: each(self.words, other.words),
         }
     }
 }
@@ -70,12 +101,22 @@ impl Budget {
         demand: Demand,
         allowed: impl FnOnce(Demand, Demand) -> Result<(), E>,
     ) -> Result<Claim, E> {
+        self.take(place, demand, allowed)?;
+        Ok(Claim { budget: self.clone(), place, demand })
+    }
+
+    fn take<E>(
+        &self,
+        place: Place,
+        demand: Demand,
+        allowed: impl FnOnce(Demand, Demand) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut in_hand = self.in_hand();
         let own = in_hand.get(&place).copied().unwrap_or_default().map(demand, |held, more| held + more);
         let all = in_hand.values().fold(demand, |sum, held| sum.map(*held, |sum, held| sum + held));
         allowed(own, all)?;
         in_hand.insert(place, own);
-        Ok(Claim { budget: self.clone(), place, demand })
+        Ok(())
     }
 
     /// Returns when something was given back after this was called.
@@ -97,6 +138,19 @@ pub(super) struct Claim {
     demand: Demand,
 }
 
+impl Claim {
+    /// Takes more for the same work, as [`Budget::claim`].
+    pub(super) fn grow<E>(
+        &mut self,
+        demand: Demand,
+        allowed: impl FnOnce(Demand, Demand) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.budget.take(self.place, demand, allowed)?;
+        self.demand = self.demand.map(demand, |held, more| held + more);
+        Ok(())
+    }
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
         let mut in_hand = self.budget.in_hand();
@@ -111,6 +165,30 @@ impl Drop for Claim {
     }
 }
 
+/// The part of [`WORDS`] that what one worker said takes; given back when dropped.
+#[derive(Debug)]
+pub(super) struct KeptWords {
+    claim: Claim,
+    /// What its session may have, in bytes.
+    share: u128,
+}
+
+impl KeptWords {
+    /// With what is claimed already, on a host with so many runs at once.
+    pub(super) fn new(claim: Claim, runs: usize) -> Self {
+        Self { claim, share: u128::from(WORDS.count()).div_ceil(runs.max(1) as u128) }
+    }
+
+    /// Takes room for so many bytes more.
+    pub(super) fn keep(&mut self, bytes: usize) -> Result<(), String> {
+        let share = self.share;
+        let fits = |own: Demand, all: Demand| own.words <= share && all.words <= WORDS.count().into();
+        self.claim.grow(Demand::words(bytes), |own, all| if fits(own, all) { Ok(()) } else { Err(()) }).map_err(|()| {
+            format!("it said more than this agent keeps: {WORDS} of all workers, until they are fetched; fetch and release earlier cells first")
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -120,8 +198,38 @@ mod tests {
     #[test]
     fn what_is_refused_takes_nothing() {
         let budget = Budget::default();
-        let demand = Demand { workers: 1, rate: 5, volume: 6, scratch: 7 };
+        let demand = Demand { workers: 1, rate: 5, volume: 6, scratch: 7, ..Demand::default() };
         budget.claim(None, demand, |own, all| if own == all { Err(()) } else { Ok(()) }).expect_err("refused");
+        assert!(budget.in_hand().is_empty());
+    }
+
+    #[test]
+    fn words_of_many_workers_are_bounded_together() {
+        let budget = Budget::default();
+        let worker = |session: u8, runs| {
+            let claim = budget.claim(Some([session; 16]), Demand::words(WORKER_BYTES), |_, _| Ok::<_, ()>(())).unwrap();
+            KeptWords::new(claim, runs)
+        };
+        let half = WORDS.count() as usize / 2;
+        let (mut one, mut other) = (worker(1, 2), worker(1, 2));
+        one.keep(half - 2 * WORKER_BYTES).unwrap();
+        assert!(other.keep(1).unwrap_err().contains(&WORDS.to_string()), "the share of its session");
+        let mut of_another = worker(2, 2);
+        of_another.keep(half - WORKER_BYTES).unwrap();
+        assert!(worker(3, 1).keep(1).is_err(), "all that the host has");
+        drop(one);
+        other.keep(1).unwrap();
+    }
+
+    #[test]
+    fn a_claim_grows_as_far_as_it_may_and_gives_all_of_it_back() {
+        let budget = Budget::default();
+        let up_to = |most: u128| move |own: Demand, _: Demand| if own.words > most { Err(own.words) } else { Ok(()) };
+        let mut claim = budget.claim(None, Demand::words(3), up_to(8)).unwrap();
+        claim.grow(Demand::words(5), up_to(8)).unwrap();
+        assert_eq!(claim.grow(Demand::words(1), up_to(8)), Err(9));
+        assert_eq!(budget.in_hand().get(&None).map(|held| held.words), Some(8));
+        drop(claim);
         assert!(budget.in_hand().is_empty());
     }
 

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
-use super::budget::{Budget, Claim, Demand};
+use super::budget::{Budget, Claim, Demand, KeptWords, WORKER_BYTES};
 use super::caller::{Caller, Who};
 use super::cell::Cell;
 use super::description::Description;
@@ -59,9 +59,17 @@ const ROOM_LIMIT: Duration = Duration::from_secs(1);
 /// The activity that a source file is made for.
 const DISK: &str = "disk";
 
-/// A worker's part of the host, until it has ended.
+/// A worker's part of the host.
 #[derive(Debug)]
 pub(super) struct WorkClaim {
+    pub(super) process: ProcessClaim,
+    /// As long as what it said is kept.
+    pub(super) words: KeptWords,
+}
+
+/// What a worker's process takes, until it has ended.
+#[derive(Debug)]
+pub(super) struct ProcessClaim {
     _claim: Claim,
     _source: Option<Arc<Claim>>,
 }
@@ -212,11 +220,14 @@ impl Host {
                 policy.admit(order, caller, path.as_deref()).map_err(Refused::for_good)?
             }
         };
-        let demand = Demand::of(&bounded.order.activity.needs());
+        let demand = Demand::of(&bounded.order.activity);
         let kind = bounded.order.activity.kind();
         let claim = self.claim(&state, place, demand, kind).map_err(Refused::for_now)?;
+        let words = self.claim(&state, place, Demand::words(WORKER_BYTES), kind).map_err(Refused::for_now)?;
+        let words = KeptWords::new(words, state.sessions.rules.most);
         // The file that it reads takes its room as long as it has it open.
-        Ok((bounded, WorkClaim { _claim: claim, _source: kept.map(|kept| Arc::clone(&kept.claim)) }))
+        let source = kept.map(|kept| Arc::clone(&kept.claim));
+        Ok((bounded, WorkClaim { process: ProcessClaim { _claim: claim, _source: source }, words }))
     }
 
     fn claim(&self, state: &State, place: Place, demand: Demand, kind: &str) -> Result<Claim, Forbidden> {

@@ -11,8 +11,8 @@
 //! rate = "1 Gb/s"                            # default: none
 //! bytes = "100 GB"                           # default: none
 //! duration = "1 h"                           # of one activity; default: a day
-//! memory = "4 GiB"                           # of one worker
-//! open_files = 1024                          # of one worker
+//! memory = "8 GiB"
+//! open_files = 8192
 //!
 //! [impair]
 //! interfaces = ["eth1"]                      # default: all but that of the control connection
@@ -73,6 +73,9 @@ pub struct Policy {
     scratch_bytes: Rule<Bytes>,
 }
 
+/// Where a rule stands that is no part of the file.
+const UNCHANGEABLE: &str = "a rule that no policy changes";
+
 /// A rule that forbids something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {place} forbids it")]
@@ -87,9 +90,9 @@ const IMPAIR: &str = "impair";
 
 /// Workers at a time of the default: a pipe of many pairs has one, a cell of the rating four at most.
 const WORKERS: u64 = 64;
-/// What one worker may have of its own: the largest that is needed are the buffers of a pipe of many pairs and large messages.
-const MEMORY: Bytes = Bytes::new(4 << 30);
-const OPEN_FILES: u64 = 1024;
+/// What all workers may have of their own: as many as that of the smallest room ([`btu_suite::room`]).
+const MEMORY: Bytes = Bytes::new(8 << 30);
+const OPEN_FILES: u64 = 8192;
 /// Greatest impairment of the default: ten times the loss, and a hundred times the delay, of the paper's black boxes.
 const LOSS: f64 = 0.1;
 const DELAY: Span = Span::from_milliseconds(100);

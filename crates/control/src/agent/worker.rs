@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use btu_suite::activity::Word;
 use btu_suite::bounds::BoundedOrder;
-use btu_suite::record::Failure;
+use btu_suite::record::{Failure, Report};
 use btu_units::Span;
 use nix::unistd::Pid;
 use tokio::process::ChildStdin;
@@ -20,9 +20,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tonic::Status;
 
+use super::budget::KeptWords;
 use super::host::{WorkClaim, internal};
 use crate::clock;
-use attendant::{Attendant, Due, account};
+use crate::protocol::MESSAGE_LIMIT_BYTES;
+use attendant::{Attendant, Due, account, farewell};
 use process::{Process, tell};
 
 /// How long setting up may take; creating a large disk file is the slowest.
@@ -46,13 +48,43 @@ pub(super) struct Worker {
 }
 
 /// What a worker has said since its start.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Heard {
     /// Words, each as JSON.
     pub(super) words: Vec<String>,
     bytes: usize,
     /// `Result<Report, Failure>` as JSON, when it has ended.
     pub(super) account: Option<String>,
+    room: KeptWords,
+}
+
+impl Heard {
+    fn new(room: KeptWords) -> Self {
+        Self { words: Vec::new(), bytes: 0, account: None, room }
+    }
+
+    /// Keeps a word if there is room: one controller may be told it in one message, and all agents' callers together have so much.
+    fn keep(&mut self, line: String) -> Result<(), String> {
+        let bytes = self.bytes + line.len();
+        if bytes > MESSAGE_LIMIT_BYTES {
+            return Err(format!("it told more than {MESSAGE_LIMIT_BYTES} bytes of points"));
+        }
+        self.room.keep(line.len())?;
+        self.bytes = bytes;
+        self.words.push(line);
+        Ok(())
+    }
+
+    /// It has ended so.
+    fn end(&mut self, result: &Result<Report, Failure>) {
+        let whole = account(result);
+        // Once here and once in the account of its cell.
+        let kept = self.room.keep(2 * whole.len()).map_err(|message| Failure::Failed { message });
+        if let Err(failure) = result.as_ref().map(|_| ()).map_err(Clone::clone).and(kept.clone()) {
+            self.words.push(farewell(&failure));
+        }
+        self.account = Some(kept.map_or_else(|failure| account(&Err(failure)), |()| whole));
+    }
 }
 
 /// Ends a worker from afar.
@@ -113,8 +145,8 @@ impl Worker {
         let Process { child, orders, words } = process;
         let process = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         let (rein, wishes) = mpsc::channel(4);
-        let (told, heard) = watch::channel(Heard::default());
-        tokio::spawn(Attendant { child, words, wishes, told, claim }.attend(due));
+        let (told, heard) = watch::channel(Heard::new(claim.words));
+        tokio::spawn(Attendant { child, words, wishes, told, claim: claim.process }.attend(due));
         Self { orders, rein: Rein(rein), heard, is_started: false, process, endpoint }
     }
 

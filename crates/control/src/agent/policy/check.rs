@@ -7,11 +7,12 @@ use btu_suite::activity::Order;
 use btu_suite::bounds::{BoundedOrder, Bounds};
 use btu_suite::needs::{Files, Needs, Rate, Volume};
 use btu_suite::peers::{Cidr, Peers, is_one_host, loopback};
+use btu_suite::room::Room;
 use btu_units::{BitRate, Bytes};
 
-use super::super::budget::Demand;
+use super::super::budget::{Demand, WORDS};
 use super::super::caller::Caller;
-use super::{Forbidden, Policy};
+use super::{Forbidden, Policy, UNCHANGEABLE};
 
 impl Policy {
     /// The order as this host carries it out. The paths of this machine's own user are that user's own business. Anybody
@@ -40,11 +41,12 @@ impl Policy {
                 directory.clone_from(&self.scratch_directory.value);
             }
         }
+        let Room { memory, open_files } = order.activity.room();
         let bounds = Bounds {
             callers: Peers::within(peers),
             file: Some(self.scratch_bytes.value),
-            memory: Some(self.memory.value),
-            open_files: Some(self.open_files.value),
+            memory: Some(memory),
+            open_files: Some(open_files),
         };
         Ok(BoundedOrder { order, bounds })
     }
@@ -110,42 +112,75 @@ impl Policy {
     /// all may: one part of as many as there may be runs at once.
     pub(in super::super) fn check_sums(&self, kind: &str, session: Demand, all: Demand) -> Result<(), Forbidden> {
         let runs = self.runs_at_once.value as u128;
-        let over = |most: u64, own: u128, all: u128| {
-            let share = u128::from(most).div_ceil(runs);
-            if own > share {
-                Some(("its session", own, share))
-            } else {
-                (all > u128::from(most)).then_some(("this host", all, most.into()))
-            }
-        };
-        let small = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        if let Some((who, sum, most)) = over(self.workers.value, session.workers, all.workers) {
-            let what = format!("{kind}: {who} would have {sum} workers at a time, and {most} are the most");
-            return Err(self.forbids(what, "limits.workers", &self.workers));
-        }
-        if let Some((who, sum, most)) =
-            self.rate.value.and_then(|most| over(most.bits_per_second(), session.rate, all.rate))
-        {
-            let rate = |value| BitRate::from_bits_per_second(small(value));
-            let what = format!("{kind}: {who} would send {} in all, and {} is the most", rate(sum), rate(most));
-            return Err(self.forbids(what, "limits.rate", &self.rate));
-        }
-        let bytes = |value| Bytes::new(small(value));
-        if let Some((who, sum, most)) = self.bytes.value.and_then(|most| over(most.count(), session.volume, all.volume))
-        {
-            let what = format!("{kind}: {who} would have {} to move, and {} is the most", bytes(sum), bytes(most));
-            return Err(self.forbids(what, "limits.bytes", &self.bytes));
-        }
-        if let Some((who, sum, most)) = over(self.scratch_bytes.value.count(), session.scratch, all.scratch) {
-            let what = format!(
-                "{kind}: {who} would take {} of the scratch directory, and {} is the most",
-                bytes(sum),
-                bytes(most)
-            );
-            return Err(self.forbids(what, "scratch.bytes", &self.scratch_bytes));
+        for limit in self.limits() {
+            let Some(most) = limit.most.map(u128::from) else { continue };
+            let (own, all, share) = ((limit.part)(&session), (limit.part)(&all), most.div_ceil(runs));
+            let (who, sum, most) = match (own > share, all > most) {
+                (true, _) => ("its session", own, share),
+                (false, true) => ("this host", all, most),
+                (false, false) => continue,
+            };
+            let (verb, object) = limit.sum;
+            let (sum, most) = ((limit.amount)(sum), (limit.amount)(most));
+            let what = format!("{kind}: {who} would {verb} {sum} {object}, and {most} is the most");
+            return Err(Forbidden { what, place: limit.place });
         }
         Ok(())
     }
+
+    /// What sums are held to.
+    fn limits(&self) -> [Limit; 7] {
+        let number = |count: u128| count.to_string();
+        let bytes = |value| Bytes::new(small(value)).to_string();
+        let rate = |value| BitRate::from_bits_per_second(small(value)).to_string();
+        let place = |name, line: Option<usize>| self.place(name, line);
+        let limit = |place, most, part: fn(&Demand) -> u128, amount: fn(u128) -> String, sum| Limit {
+            place,
+            most,
+            part,
+            amount,
+            sum,
+        };
+        let (workers, open_files) = (Some(self.workers.value), Some(self.open_files.value));
+        let (volume, offered) = (self.bytes.value.map(Bytes::count), self.rate.value.map(BitRate::bits_per_second));
+        let (scratch, memory) = (Some(self.scratch_bytes.value.count()), Some(self.memory.value.count()));
+        let places = [
+            place("limits.workers", self.workers.line),
+            place("limits.rate", self.rate.line),
+            place("limits.bytes", self.bytes.line),
+            place("scratch.bytes", self.scratch_bytes.line),
+            place("limits.memory", self.memory.line),
+            place("limits.open_files", self.open_files.line),
+        ];
+        let [of_workers, of_rate, of_bytes, of_scratch, of_memory, of_files] = places;
+        let of_words = UNCHANGEABLE.to_owned();
+        [
+            limit(of_workers, workers, |demand| demand.workers, number, ("have", "workers at a time")),
+            limit(of_rate, offered, |demand| demand.rate, rate, ("send", "in all")),
+            limit(of_bytes, volume, |demand| demand.volume, bytes, ("have", "to move")),
+            limit(of_scratch, scratch, |demand| demand.scratch, bytes, ("take", "of the scratch directory")),
+            limit(of_memory, memory, |demand| demand.memory, bytes, ("take", "of memory")),
+            limit(of_files, open_files, |demand| demand.open_files, number, ("have", "files and sockets open")),
+            limit(of_words, Some(WORDS.count()), |demand| demand.words, bytes, ("have", "kept of what workers said")),
+        ]
+    }
+}
+
+/// What a sum is held to, and how that is said.
+struct Limit {
+    /// The rule.
+    place: String,
+    /// Of all that is in hand; none where nothing is said.
+    most: Option<u64>,
+    part: fn(&Demand) -> u128,
+    /// An amount in its unit.
+    amount: fn(u128) -> String,
+    /// What would be: a verb, then the amount, then of what.
+    sum: (&'static str, &'static str),
+}
+
+fn small(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 fn check_files(needs: &Needs<'_>, source: Option<&Path>) -> Result<(), Forbidden> {
@@ -157,5 +192,5 @@ fn check_files(needs: &Needs<'_>, source: Option<&Path>) -> Result<(), Forbidden
         }
         Files::OfThisMachine(why) => why,
     };
-    Err(Forbidden { what: what.to_owned(), place: "a rule that no policy changes".to_owned() })
+    Err(Forbidden { what: what.to_owned(), place: UNCHANGEABLE.to_owned() })
 }

@@ -11,8 +11,8 @@ use toml::Spanned;
 
 use super::{Policy, Rule, known_kinds};
 
-/// A worker that has fewer files and sockets cannot do anything.
-const OPEN_FILES: u64 = 16;
+/// What the smallest room of a worker has (`btu_suite::room`): with fewer files and sockets nothing can be done.
+const OPEN_FILES: u64 = 128;
 
 /// Why a policy file cannot be used.
 #[derive(Debug, Error)]

@@ -75,7 +75,7 @@ fn here() -> Caller {
 
 fn refusal(policy: &Policy, order: Order) -> String {
     let admitted = policy.admit(order, &elsewhere(), None).and_then(|bounded| {
-        let demand = Demand::of(&bounded.order.activity.needs());
+        let demand = Demand::of(&bounded.order.activity);
         policy.check_sums(bounded.order.activity.kind(), demand, demand)
     });
     admitted.expect_err("must be refused").to_string()
@@ -175,8 +175,23 @@ fn what_is_in_hand_is_bounded_by_session_and_by_host() {
     assert!(sum(workers(33), workers(33)).unwrap_err().contains("the default of `limits.workers`"));
     assert!(Policy::default().check_sums("null", workers(64), workers(64)).is_ok());
     assert!(Policy::default().check_sums("null", workers(65), workers(65)).is_err());
+    let memory = |bytes| Demand { memory: bytes, ..Demand::default() };
+    assert!(sum(memory(4 << 30), memory(8 << 30)).is_ok());
+    let said = sum(memory((4 << 30) + 1), memory((4 << 30) + 1)).unwrap_err();
+    assert!(said.contains("its session would take") && said.contains("the default of `limits.memory`"), "{said}");
+    let open_files = |count| Demand { open_files: count, ..Demand::default() };
+    assert!(sum(open_files(4096), open_files(8192)).is_ok());
+    assert!(
+        sum(open_files(4096), open_files(8193))
+            .unwrap_err()
+            .contains("this host would have 8193 files and sockets open")
+    );
+    assert!(sum(Demand::words(32 << 20), Demand::words(64 << 20)).is_ok());
+    let said = sum(Demand::words((32 << 20) + 1), Demand::words(0)).unwrap_err();
+    assert!(said.contains("kept of what workers said") && said.contains("no policy changes"), "{said}");
     let most = u128::from(u64::MAX) * 3;
-    assert!(sum(Demand { workers: most, rate: most, volume: most, scratch: most }, rate(most)).is_err());
+    let everything = Demand { workers: most, rate: most, volume: most, scratch: most, ..memory(most) };
+    assert!(sum(everything, rate(most)).is_err());
 }
 
 #[test]
@@ -206,11 +221,24 @@ fn only_what_may_be_is_impaired() {
 }
 
 #[test]
-fn a_worker_is_held_to_the_policy_s_memory_and_files() {
-    let text = "[limits]\nmemory = \"1 GiB\"\nopen_files = 99\n";
-    let bounds = read::parse("btu.toml", text).unwrap().admit(disk(1000, None), &elsewhere(), None).unwrap().bounds;
-    assert_eq!((bounds.memory, bounds.open_files), (Some(Bytes::new(1 << 30)), Some(99)));
-    assert_eq!(bounds.file, Some(Bytes::new(2 << 30)));
+fn a_worker_is_held_to_what_its_activity_states_and_all_to_the_policy() {
+    let text = "[limits]\nmemory = \"200 MiB\"\nopen_files = 300\n";
+    let policy = Policy { source: Some("btu.toml".into()), ..read::parse("btu.toml", text).unwrap() };
+    let bounded = policy.admit(disk(1000, None), &elsewhere(), None).unwrap();
+    let room = bounded.order.activity.room();
+    assert_eq!((bounded.bounds.memory, bounded.bounds.open_files), (Some(room.memory), Some(room.open_files)));
+    assert_eq!(bounded.bounds.file, Some(Bytes::new(2 << 30)));
+    let one = Demand::of(&bounded.order.activity);
+    let two = Demand { memory: 2 * one.memory, ..one };
+    assert!(policy.check_sums("disk", one, one).is_ok());
+    let refused = policy.check_sums("disk", two, two).unwrap_err().to_string();
+    assert!(refused.contains("268 MB of memory, and 210 MB is the most: `limits.memory` in line 2"), "{refused}");
+    let two = Demand { open_files: 3 * one.open_files, ..one };
+    let refused = policy.check_sums("disk", two, two).unwrap_err().to_string();
+    assert!(
+        refused.contains("384 files and sockets open, and 300 is the most: `limits.open_files` in line 3"),
+        "{refused}"
+    );
 }
 
 #[test]

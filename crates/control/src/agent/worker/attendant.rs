@@ -9,10 +9,9 @@ use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::super::host::WorkClaim;
+use super::super::host::ProcessClaim;
 use super::process::{EXIT_LIMIT, Words, epitaph};
 use super::{Heard, Wish};
-use crate::protocol::MESSAGE_LIMIT_BYTES;
 
 /// How long the words of a worker that has finished already may take to be read.
 const SETTLE_LIMIT: Duration = Duration::from_millis(100);
@@ -35,7 +34,7 @@ pub(super) struct Attendant {
     pub(super) words: Words,
     pub(super) wishes: mpsc::Receiver<Wish>,
     pub(super) told: watch::Sender<Heard>,
-    pub(super) claim: WorkClaim,
+    pub(super) claim: ProcessClaim,
 }
 
 impl Attendant {
@@ -48,12 +47,7 @@ impl Attendant {
         }
         // Who hears of its end may have another one made at once.
         drop(self.claim);
-        self.told.send_modify(|heard| {
-            if let Err(failure) = &result {
-                heard.words.push(farewell(failure));
-            }
-            heard.account = Some(account(&result));
-        });
+        self.told.send_modify(|heard| heard.end(&result));
     }
 
     async fn listen(&mut self, mut patience: Patience) -> Result<Report, Failure> {
@@ -86,16 +80,13 @@ impl Attendant {
         let failed = |message: String| Some(Err(Failure::Failed { message }));
         match word {
             Ok(Some((Word::Done(report), line))) => {
-                self.keep(line);
-                Some(Ok(*report))
+                Some(self.keep(line).map(|()| *report).map_err(|message| Failure::Failed { message }))
             }
             Ok(Some((Word::Failed { message }, _))) => failed(message),
             Ok(Some((Word::Point(_) | Word::Step(_), line))) => {
-                if self.keep(line) {
-                    return None;
-                }
+                let Err(message) = self.keep(line) else { return None };
                 self.kill().await;
-                failed(format!("it told more than {MESSAGE_LIMIT_BYTES} bytes of points"))
+                failed(message)
             }
             Ok(Some((Word::Ready { .. }, _))) => {
                 self.kill().await;
@@ -109,17 +100,11 @@ impl Attendant {
         }
     }
 
-    /// Whether there was room.
-    fn keep(&self, line: String) -> bool {
-        let bytes = self.told.borrow().bytes + line.len();
-        let room = bytes <= MESSAGE_LIMIT_BYTES;
-        if room {
-            self.told.send_modify(|heard| {
-                heard.bytes = bytes;
-                heard.words.push(line);
-            });
-        }
-        room
+    /// Keeps a word if there is room.
+    fn keep(&self, line: String) -> Result<(), String> {
+        let mut kept = Ok(());
+        self.told.send_modify(|heard| kept = heard.keep(line));
+        kept
     }
 
     async fn kill(&mut self) {
@@ -144,7 +129,7 @@ fn patience_after(wish: Wish, patience: Patience) -> Patience {
 }
 
 /// The last word in the name of a worker that failed, whether it said so itself or not.
-fn farewell(failure: &Failure) -> String {
+pub(super) fn farewell(failure: &Failure) -> String {
     let message = match failure {
         Failure::Deadline { deadline_ns } => format!("not finished after {}", Span::from_nanoseconds(*deadline_ns)),
         Failure::Failed { message } => message.clone(),
