@@ -77,13 +77,19 @@ impl Running {
     }
 
     pub(crate) async fn client(&self) -> AgentClient<Channel> {
-        let socket = self.socket();
-        let connect = tower::service_fn(move |_: Uri| {
-            let socket = socket.clone();
-            async move { Ok::<_, std::io::Error>(TokioIo::new(UnixStream::connect(socket).await?)) }
-        });
-        AgentClient::new(Endpoint::from_static("http://agent.local").connect_with_connector(connect).await.unwrap())
+        client_over(std::os::unix::net::UnixStream::connect(self.socket()).unwrap()).await
     }
+}
+
+/// A client of the agent at the other end of a connection.
+pub(crate) async fn client_over(stream: std::os::unix::net::UnixStream) -> AgentClient<Channel> {
+    stream.set_nonblocking(true).unwrap();
+    let mut stream = Some(TokioIo::new(UnixStream::from_std(stream).unwrap()));
+    let connect = tower::service_fn(move |_: Uri| {
+        let stream = stream.take().ok_or_else(|| std::io::Error::other("the connection has ended"));
+        async move { stream }
+    });
+    AgentClient::new(Endpoint::from_static("http://agent.local").connect_with_connector(connect).await.unwrap())
 }
 
 impl Drop for Running {
@@ -93,7 +99,7 @@ impl Drop for Running {
     }
 }
 
-fn btu(arguments: &[&str]) -> Command {
+pub(crate) fn btu(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
     command.args(arguments).stdin(Stdio::null());
     command

@@ -2,17 +2,22 @@
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use btu_control::protocol::agent_client::AgentClient;
-use btu_control::protocol::{FurnishRequest, ImpairRequest, PrepareRequest, ReleaseRequest, StartRequest};
+use btu_control::protocol::{
+    FurnishRequest, HelloRequest, ImpairRequest, PROTOCOL, PrepareRequest, ReleaseRequest, StartRequest,
+};
 use btu_suite::activity::{Activity, Disk, FtpServe, Meeting, Order, UdpSend, Work};
 use btu_units::{BitRate, Bytes, Span};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use crate::agent::{Running, block_on, reserve, wait_for};
+use crate::agent::{Running, block_on, btu, client_over, reserve, wait_for};
 use crate::share::Share;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -92,11 +97,6 @@ fn processes_are_counted() {
     });
 }
 
-fn furnish(directory: &Path, file_bytes: u64, session: &[u8]) -> FurnishRequest {
-    let directory = directory.display().to_string();
-    FurnishRequest { directory, file_bytes, seed: 1, session: session.to_vec() }
-}
-
 #[test]
 fn memory_and_open_files_of_all_workers_are_bounded_together() {
     let _share = Share::one();
@@ -120,6 +120,11 @@ fn memory_and_open_files_of_all_workers_are_bounded_together() {
             assert_eq!((most("Max data size"), most("Max open files")), (128 * MIB, 128));
         });
     }
+}
+
+fn furnish(directory: &Path, file_bytes: u64, session: &[u8]) -> FurnishRequest {
+    let directory = directory.display().to_string();
+    FurnishRequest { directory, file_bytes, seed: 1, session: session.to_vec() }
 }
 
 #[test]
@@ -204,16 +209,37 @@ fn what_was_prepared_ends_at_its_deadline_and_serves_its_peers_alone() {
     });
 }
 
+/// Over which interface its control connection comes only ssh can say: any may be that one.
+#[test]
+fn an_agent_that_ssh_did_not_start_impairs_nothing() {
+    let _share = Share::one();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (input, output) = (OwnedFd::from(theirs.try_clone().unwrap()), OwnedFd::from(theirs));
+    let mut command = btu(&["agent", "--stdio"]);
+    command.env_remove("SSH_CONNECTION").stdin(input).stdout(output).stderr(Stdio::null());
+    let mut agent = command.spawn().unwrap();
+    // The command holds the agent's end open, too.
+    drop(command);
+    block_on(async {
+        let mut client = client_over(ours).await;
+        let hello = HelloRequest { protocol: PROTOCOL, btu_version: String::new() };
+        let features = client.hello(hello).await.unwrap().into_inner().features;
+        assert!(!features.contains(&"netem".to_owned()), "{features:?}");
+        let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
+        let said = forbidden(client.impair(impair("127.0.0.1", session)).await, "a rule that no policy changes");
+        assert!(said.contains("no SSH_CONNECTION"), "{said}");
+    });
+    assert!(agent.wait().unwrap().success(), "it ends with its connection");
+}
+
+fn impair(address: &str, session: Vec<u8>) -> ImpairRequest {
+    ImpairRequest { address: address.to_owned(), delay_ns: 1_000_000, loss: 0.0, seed: 1, session }
+}
+
 #[test]
 fn packets_are_impaired_by_the_policy_alone() {
     let _share = Share::one();
-    let impair = |address: &str| ImpairRequest {
-        address: address.to_owned(),
-        delay_ns: 1_000_000,
-        loss: 0.0,
-        seed: 1,
-        session: Vec::new(),
-    };
+    let impair = |address| impair(address, Vec::new());
     for (policy, rule) in
         [("runs_at_once = 1\n", "a rule that no policy changes"), ("activities = [\"null\"]\n", "`activities`")]
     {

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use tonic::Request;
 
+use super::impair::carriers_of;
 use crate::trust::Peer;
 
 /// How a controller came in.
@@ -39,7 +40,7 @@ pub struct Arrival {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Caller {
     pub(super) who: Who,
-    /// None where the control connection does not cross a network.
+    /// None where the control connection does not cross a network, or nobody knows which.
     pub(super) connection: Option<Connection>,
 }
 
@@ -104,6 +105,16 @@ impl Caller {
         self.who == Who::Local
     }
 
+    /// The interfaces over which the control connection comes: none for a user of this machine; nothing where nobody knows, as
+    /// of an agent by standard input and output that ssh did not start itself.
+    pub(super) fn carriers(&self) -> Option<Vec<String>> {
+        match (self.connection, &self.who) {
+            (Some(connection), _) => Some(carriers_of(connection)),
+            (None, Who::Local) => Some(Vec::new()),
+            (None, Who::Starter | Who::Named(_) | Who::Nobody) => None,
+        }
+    }
+
     /// Whether it has this machine's loopback network anyway: a user here, or one that came in over it.
     pub(super) fn has_loopback(&self) -> bool {
         match self.who {
@@ -116,6 +127,16 @@ impl Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_carries_a_connection_that_nobody_told_of_is_not_known() {
+        let of = |who| Caller { who, connection: None }.carriers();
+        assert_eq!(of(Who::Local), Some(Vec::new()));
+        assert_eq!((of(Who::Starter), of(Who::Named("carol".to_owned())), of(Who::Nobody)), (None, None, None));
+        let here = IpAddr::from([127, 0, 0, 1]);
+        let over_ssh = Caller { who: Who::Starter, connection: Some(Connection { local: here, remote: here }) };
+        assert_eq!(over_ssh.carriers(), Some(vec!["lo".to_owned()]));
+    }
 
     #[test]
     fn ssh_says_where_it_comes_from() {

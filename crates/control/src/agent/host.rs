@@ -23,7 +23,7 @@ use super::cell::Cell;
 use super::description::Description;
 use super::desk::Desk;
 use super::door::Keeper;
-use super::impair::{ImpairError, Impaired, carriers_of, interface_of};
+use super::impair::{ImpairError, Impaired, interface_of};
 use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
@@ -310,10 +310,11 @@ impl Host {
         self.state().sessions.rules.lease.nanoseconds() / 1_000_000
     }
 
-    pub(super) fn introduce(&self) -> HelloReply {
+    pub(super) fn introduce(&self, caller: &Caller) -> HelloReply {
         let state = self.state();
         let all = || Activity::KINDS.iter().map(|&kind| kind.to_owned()).collect();
-        let netem = self.netem && state.policy.as_ref().is_none_or(Policy::allows_impairing);
+        let may_impair = |policy: &Policy| policy.allows_impairing() && caller.carriers().is_some();
+        let netem = self.netem && state.policy.as_ref().is_none_or(may_impair);
         let features =
             [("kept-accounts", true), ("follow", true), ("policy", state.policy.is_some()), ("netem", netem)];
         HelloReply {
@@ -422,8 +423,7 @@ impl Host {
         let refused = |error: ImpairError| Status::failed_precondition(error.to_string());
         let interface = if wanted.is_none() { String::new() } else { interface_of(address).map_err(refused)? };
         if let (false, Some(policy)) = (wanted.is_none(), &self.state().policy) {
-            let control = caller.connection.map(carriers_of).unwrap_or_default();
-            let checked = policy.check_impair(&interface, wanted, &control);
+            let checked = policy.check_impair(&interface, wanted, caller.carriers().as_deref());
             checked.map_err(|forbidden| self.forbidden(caller, &forbidden))?;
         }
         self.with_desk(place, |desk| {

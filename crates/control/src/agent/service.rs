@@ -47,13 +47,13 @@ type Words = Pin<Box<dyn Stream<Item = Result<Told, Status>> + Send>>;
 #[tonic::async_trait]
 impl Agent for Service {
     async fn hello(&self, request: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
-        self.caller(&request)?;
+        let caller = self.caller(&request)?;
         let HelloRequest { protocol, btu_version } = request.into_inner();
         if protocol != PROTOCOL {
             let own = (PROTOCOL, env!("CARGO_PKG_VERSION"));
             return Err(Status::failed_precondition(mismatch(own, (protocol, &btu_version))));
         }
-        Ok(Response::new(self.host.introduce()))
+        Ok(Response::new(self.host.introduce(&caller)))
     }
 
     async fn describe(&self, request: Request<DescribeRequest>) -> Result<Response<DescribeReply>, Status> {

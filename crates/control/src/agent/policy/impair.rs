@@ -2,19 +2,26 @@
 
 use btu_suite::network::Impairment;
 
-use super::{Forbidden, IMPAIR, Policy};
+use super::{Forbidden, IMPAIR, Policy, UNCHANGEABLE};
 
 impl Policy {
     /// Whether what comes in at `interface` may be impaired so. `control` are the interfaces over which the control connection
-    /// comes: whoever impairs those impairs more than what is measured, and itself.
+    /// comes: whoever impairs those impairs more than what is measured, and itself. Where they are not known it may be any.
     pub(in super::super) fn check_impair(
         &self,
         interface: &str,
         wanted: Impairment,
-        control: &[String],
+        control: Option<&[String]>,
     ) -> Result<(), Forbidden> {
         self.check_kind(IMPAIR)?;
-        let always = |what: String| Forbidden { what, place: "a rule that no policy changes".to_owned() };
+        let always = |what: String| Forbidden { what, place: UNCHANGEABLE.to_owned() };
+        let Some(control) = control else {
+            let what = format!(
+                "impairing {interface}, which may carry the control connection: this agent has no SSH_CONNECTION to tell over which interface \
+                 that comes; let ssh start it, or use TLS"
+            );
+            return Err(always(what));
+        };
         if interface == "lo" {
             return Err(always("lo is this machine's own, and not a network to be impaired".to_owned()));
         }

@@ -199,11 +199,11 @@ fn only_what_may_be_is_impaired() {
     let wanted = |ms: u64, loss: f64| Impairment { delay: Span::from_milliseconds(ms), loss };
     let control = ["eth0".to_owned(), "bond0".to_owned()];
     let refused = |policy: &Policy, interface: &str, wanted| {
-        policy.check_impair(interface, wanted, &control).map_err(|error| error.to_string()).unwrap_err()
+        policy.check_impair(interface, wanted, Some(&control)).map_err(|error| error.to_string()).unwrap_err()
     };
     let usual = Policy::default();
     for paper in [Impairment::DL, Impairment::DR] {
-        assert!(usual.check_impair("eth1", paper, &control).is_ok());
+        assert!(usual.check_impair("eth1", paper, Some(&control)).is_ok());
     }
     assert!(refused(&usual, "lo", Impairment::DL).contains("no policy changes"));
     for carrier in &control {
@@ -215,9 +215,12 @@ fn only_what_may_be_is_impaired() {
     assert!(refused(&policy(), "eth1", Impairment::DL).contains("activity impair is not one of"));
     let text = "activities = [\"impair\"]\n[impair]\ninterfaces = [\"eth1\"]\nloss = 1\ndelay = \"2 s\"\n";
     let written = read::parse("btu.toml", text).unwrap();
-    assert!(written.check_impair("eth1", wanted(2000, 1.0), &control).is_ok());
+    assert!(written.check_impair("eth1", wanted(2000, 1.0), Some(&control)).is_ok());
     assert!(refused(&written, "eth2", Impairment::DL).contains("not one of eth1"));
     assert!(refused(&written, "eth0", Impairment::DL).contains("carries the control connection"));
+    // Where nobody knows which interface that is, it may be any, whatever the policy says.
+    let unknown = written.check_impair("eth1", Impairment::DL, None).unwrap_err().to_string();
+    assert!(unknown.contains("SSH_CONNECTION") && unknown.contains("no policy changes"), "{unknown}");
 }
 
 #[test]
@@ -348,7 +351,7 @@ fn what_is_wrong_in_a_file_is_shown_in_its_line() {
         ("[limits]\nspeed = \"1 Gb/s\"", "2:1", "unknown field `speed`"),
         ("runs_at_once = 0", "1:16", "at least 1"),
         ("[limits]\nworkers = 0", "2:11", "at least 1"),
-        ("[limits]\nopen_files = 3", "2:14", "at least 16"),
+        ("[limits]\nopen_files = 3", "2:14", "at least 128"),
         ("[impair]\nloss = 1.5", "2:8", "from 0 to 1"),
         ("[impair]\nloss = nan", "2:8", "from 0 to 1"),
         ("[scratch]\ndirectory = \"tmp\"", "2:13", "begin with /"),
