@@ -39,6 +39,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use btu_testbed::privilege::confine_to;
 use thiserror::Error;
 use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
@@ -73,6 +74,9 @@ pub enum AgentError {
     /// The runtime could not be made.
     #[error("starting the agent's runtime: {0}")]
     Runtime(#[source] std::io::Error),
+    /// What is not needed cannot be given up.
+    #[error("giving up privileges: {0}")]
+    Privileges(#[source] std::io::Error),
     /// The kernel gives no random numbers.
     #[error("asking the system for random numbers: {0}")]
     Random(#[source] std::io::Error),
@@ -119,6 +123,7 @@ pub enum AgentError {
 
 /// Speaks for a station until the process ends. No policy: the coordinator is this machine's own user.
 pub fn run(settings: AgentSettings) -> Result<(), AgentError> {
+    confine_to(crate::worker::CAPABILITIES).map_err(AgentError::Privileges)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
     runtime.block_on(speak(settings))
 }

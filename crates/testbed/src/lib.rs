@@ -8,6 +8,7 @@ pub mod fuzz;
 pub mod house;
 pub mod netem;
 pub mod offload;
+pub mod pages;
 pub mod port;
 pub mod privilege;
 pub mod processors;

@@ -21,12 +21,19 @@ impl Capabilities {
     pub const NONE: Self = Self(0);
     /// Writing and reading what belongs to other users: the superuser's scratch directory may be somebody's home.
     pub const FILES: Self = Self(1 << 1 | 1 << 2 | 1 << 3);
+    /// `CAP_SETPCAP`: deciding what programs that are started later may have.
+    const SETPCAP: Self = Self(1 << 8);
+    /// `CAP_NET_BIND_SERVICE`: listening at ports below 1024.
+    pub const LOW_PORTS: Self = Self(1 << 10);
     /// `CAP_NET_ADMIN`: changing interfaces, and polling a socket longer than the system's own value.
     pub const NET_ADMIN: Self = Self(1 << 12);
     /// `CAP_IPC_LOCK`: keeping more memory in place than the limit for locked memory.
     pub const IPC_LOCK: Self = Self(1 << 14);
     /// `CAP_SYS_PTRACE`: copying from one process's memory into another's.
     pub const SYS_PTRACE: Self = Self(1 << 19);
+
+    /// `CAP_SYS_ADMIN`: making namespaces, among much else.
+    pub const SYS_ADMIN: Self = Self(1 << 21);
 
     /// Those of these bits.
     pub const fn from_bits(bits: u64) -> Self {
@@ -89,12 +96,31 @@ pub fn gift_of_the_file() -> io::Result<Gift> {
 /// # Errors
 /// A sandbox forbids it.
 pub fn give_up_all_but(kept: Capabilities) -> io::Result<()> {
+    keep(kept, Capabilities::NONE)
+}
+
+/// Gives up all capabilities but these, for good, and for all programs that are started later: the superuser's, too, as far as this
+/// process may decide that (`CAP_SETPCAP`). What of these it hands on from its own starter it goes on to hand on.
+///
+/// # Errors
+/// A sandbox forbids it.
+pub fn confine_to(kept: Capabilities) -> io::Result<()> {
+    // The kernel starts no program whose file has capabilities that are out of bounds (capabilities(7), "Safety checking for
+    // capability-dumb binaries"), and this one starts itself.
+    if Capabilities::effective()?.has(Capabilities::SETPCAP) && !sys::has_file_capabilities(c"/proc/self/exe") {
+        sys::bound(kept.0)?;
+    }
+    keep(kept, kept)
+}
+
+fn keep(kept: Capabilities, handed_on: Capabilities) -> io::Result<()> {
     let sets = Sets::here()?;
-    if sets.permitted & !kept.0 == 0 && sets.inheritable == 0 {
+    let inheritable = sets.inheritable & handed_on.0;
+    if sets.permitted & !kept.0 == 0 && sets.inheritable == inheritable {
         return Ok(());
     }
     // What is not inheritable is not ambient either.
-    Sets { effective: sets.effective & kept.0, permitted: sets.permitted & kept.0, inheritable: 0 }.set()?;
+    Sets { effective: sets.effective & kept.0, permitted: sets.permitted & kept.0, inheritable }.set()?;
     // The kernel gives the files in /proc of a process with capabilities of its program's file to root. A process that has
     // no more rights than its user must write some of them to make a user namespace.
     Ok(set_dumpable(true)?)
@@ -129,6 +155,25 @@ mod tests {
         assert_eq!((after, last), (Capabilities(before.0 & kept.0), Capabilities::NONE));
         assert!(!after.has(Capabilities::NET_ADMIN) && kept.has(Capabilities::FILES));
         assert_eq!(Capabilities::effective().unwrap(), before);
+    }
+
+    /// The superuser's children, which would have everything again, have no more either.
+    #[test]
+    fn who_is_confined_starts_no_program_with_more() {
+        let kept = Capabilities::FILES;
+        let bounds = thread::spawn(move || {
+            confine_to(kept).unwrap();
+            let output = std::process::Command::new("grep").args(["^Cap", "/proc/self/status"]).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        });
+        let status = bounds.join().unwrap();
+        let of = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            u64::from_str_radix(line.trim(), 16).unwrap()
+        };
+        assert!(kept.has(Capabilities(of("CapEff:"))) && kept.has(Capabilities(of("CapPrm:"))), "{status}");
+        let may_bound = Capabilities::effective().unwrap().has(Capabilities::SETPCAP);
+        assert!(!may_bound || kept.has(Capabilities(of("CapBnd:"))), "{status}");
     }
 
     #[test]

@@ -45,6 +45,35 @@ fn assert_resumes(laboratory: &Laboratory, state: &str) {
     laboratory.assert_down();
 }
 
+/// The capabilities that a process may use, and those that a program which it starts may have.
+fn capabilities(process: i32) -> (u64, u64) {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
+    let of = |name| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel says it");
+        u64::from_str_radix(line.trim(), 16).expect("hexadecimal digits")
+    };
+    (of("CapEff:"), of("CapBnd:"))
+}
+
+/// Of the superuser's, too; in a user namespace, where everybody is one.
+#[test]
+fn agents_and_the_emulator_keep_no_rights_that_they_have_no_use_for() {
+    // Files of others (1 to 3), interfaces (12), locked memory (14), other processes' memory (19), of capabilities(7).
+    const OF_WORKERS: u64 = 0b1110 | 1 << 12 | 1 << 14 | 1 << 19;
+    let Some(laboratory) = Laboratory::open() else { return };
+    let child = laboratory.begin(RUN, 1);
+    let wire = capabilities(laboratory.process("internal wire"));
+    let agents = ["test", "active"]
+        .map(|station| capabilities(laboratory.process(&format!("internal agent --station {station}"))));
+    send(child.id().cast_signed(), Signal::SIGKILL);
+    finish(child);
+    assert_eq!(wire, (0, 0), "of the emulator");
+    for (effective, bounding) in agents {
+        assert_eq!((effective & !OF_WORKERS, bounding & !OF_WORKERS), (0, 0), "{effective:x}, {bounding:x}");
+    }
+    laboratory.assert_down();
+}
+
 #[test]
 fn control_c() {
     interrupt(Laboratory::open(), Signal::SIGINT, 130);

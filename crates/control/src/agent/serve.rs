@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use btu_testbed::netem;
+use btu_testbed::pages::give_back_code;
+use btu_testbed::privilege::{Capabilities, confine_to};
 use futures_util::{StreamExt, stream};
 use nix::net::if_::if_nameindex;
 use tokio::net::{UnixListener, UnixStream};
@@ -69,16 +71,24 @@ pub struct ServiceSettings {
     pub ready: fn(&str, Option<&str>),
 }
 
+/// What an agent of the superuser's keeps: what its workers can use, a low port, and namespaces, with which it tries what the host can do
+/// whenever a controller asks.
+const CAPABILITIES: Capabilities =
+    crate::worker::CAPABILITIES.and(Capabilities::LOW_PORTS).and(Capabilities::SYS_ADMIN);
+
 /// Serves until SIGTERM or SIGINT, or until the connection of [`Entrance::Stdio`] ends. SIGHUP reads the policy, the
 /// identity and the revocations again.
 pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
     let policy = load_policy(settings.policy.as_deref())?;
+    confine_to(CAPABILITIES).map_err(AgentError::Privileges)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
     runtime.block_on(async {
         let _presence = arrive();
         let netem = may_impair();
         let host = Host::new(&settings.name, &settings.executable, Some(policy), netem).map_err(AgentError::Random)?;
         let mut signals = Signals::take().map_err(AgentError::Signals)?;
+        // What it took to come here is not needed again. Where that is refused the agent is larger, and nothing else.
+        give_back_code().ok();
         let ended = match &settings.entrance {
             Entrance::Unix(path) => by_unix(&host, path, settings, &mut signals).await,
             Entrance::Stdio => by_stdio(&host, settings, &mut signals).await,

@@ -1,7 +1,9 @@
 //! The system calls about capabilities, which the C library does not have.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::io;
+use std::ptr;
 
 /// `_LINUX_CAPABILITY_VERSION_3` of `linux/capability.h`: sets of 64 bits, in two halves.
 const VERSION: u32 = 0x2008_0522;
@@ -59,6 +61,26 @@ impl Sets {
             _ => Err(io::Error::last_os_error()),
         }
     }
+}
+
+/// Bounds what programs that the calling thread starts may have (`PR_CAPBSET_DROP`(2const)).
+pub(super) fn bound(kept: u64) -> io::Result<()> {
+    const UNUSED: libc::c_ulong = 0;
+    for number in (0..u64::from(u64::BITS)).filter(|number| kept >> number & 1 == 0) {
+        // SAFETY: prctl(2) reads these numbers and touches no memory.
+        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number as libc::c_ulong, UNUSED, UNUSED, UNUSED) };
+        // Beyond the last that this kernel knows.
+        if dropped != 0 && io::Error::last_os_error().kind() != io::ErrorKind::InvalidInput {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a program's file gives capabilities to whoever starts it.
+pub(super) fn has_file_capabilities(path: &CStr) -> bool {
+    // SAFETY: both are strings that end with a zero; with a size of zero, getxattr(2) only tells how long the value is.
+    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), ptr::null_mut(), 0) > 0 }
 }
 
 /// Those of these that the calling thread hands on to every program it starts.

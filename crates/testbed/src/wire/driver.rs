@@ -11,6 +11,7 @@ use super::control::Control;
 use super::plan::WirePlan;
 use super::realtime;
 use super::wait::Waiter;
+use crate::privilege::{Capabilities, confine_to};
 
 /// Busy turns after which orders are looked for all the same.
 const TURNS_BETWEEN_ORDERS: u32 = 64;
@@ -24,6 +25,8 @@ pub fn run(plan: &WirePlan, control: UnixListener, lifeline: Option<OwnedFd>) ->
     let carrier = Carrier::new(plan)?;
     let control = Control::new(control).map_err(system("preparing the control socket"))?;
     let _wakefulness = realtime::prepare();
+    // Sockets and captures are open, and nothing is opened later.
+    confine_to(Capabilities::NONE).map_err(system("giving up privileges"))?;
     Wire { carrier, control, lifeline, waiter: Waiter::new() }.live()
 }
 

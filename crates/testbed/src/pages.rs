@@ -1,0 +1,74 @@
+//! The pages of this process's program that are in its memory.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::fs;
+use std::io;
+use std::ptr::NonNull;
+
+use nix::sys::mman::{MmapAdvise, madvise};
+
+/// Gives back the code that this process has in its memory: what it needs from here on comes again from the program's file, page by
+/// page, usually without reading it anew. For a process that has started up and will wait for long: most of what starting takes, such
+/// as reading a command line, is never needed again.
+///
+/// # Errors
+/// The kernel does not tell what is where (no /proc), or refuses.
+pub fn give_back_code() -> io::Result<()> {
+    let program = fs::read_link("/proc/self/exe")?;
+    let program = program.to_string_lossy();
+    let maps = fs::read_to_string("/proc/self/maps")?;
+    for (start, length) in maps.lines().filter_map(|line| code_of(&program, line)) {
+        // SAFETY: a private mapping that may be executed and not written, of a file that this process never writes: its pages are those
+        // of the file (position-independent code is not relocated), which the kernel reads again where they are needed.
+        unsafe { madvise(start, length, MmapAdvise::MADV_DONTNEED) }?;
+    }
+    Ok(())
+}
+
+/// Where a line of `proc_pid_maps`(5) has code of `program`: its start, and its length in bytes.
+fn code_of(program: &str, line: &str) -> Option<(NonNull<c_void>, usize)> {
+    let (range, rest) = line.split_once(' ')?;
+    let path = rest.strip_prefix("r-xp ")?.splitn(4, ' ').nth(3)?.trim_start();
+    let (start, end) = range.split_once('-')?;
+    let [start, end] = [start, end].map(|digits| usize::from_str_radix(digits, 16).ok());
+    let place = NonNull::new(std::ptr::with_exposed_provenance_mut(start?))?;
+    (path == program).then_some((place, end?.checked_sub(start?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_of_the_program_is_found_and_nothing_else() {
+        let of = |line| code_of("/usr/bin/a program", line).map(|(start, length)| (start.addr().get(), length));
+        let code = "55d0a000-55d0c000 r-xp 00001000 08:01 1234                       /usr/bin/a program";
+        assert_eq!(of(code), Some((0x55d0_a000, 0x2000)));
+        for other in [
+            "55d0a000-55d0c000 rw-p 00001000 08:01 1234                       /usr/bin/a program",
+            "55d0a000-55d0c000 r--p 00001000 08:01 1234                       /usr/bin/a program",
+            "55d0a000-55d0c000 r-xp 00001000 08:01 1234                       /usr/lib/libc.so.6",
+            "7ffd0000-7ffd2000 r-xp 00000000 00:00 0                          [vdso]",
+            "7ffd0000-7ffd2000 r-xp 00000000 00:00 0",
+            "",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_leaves_memory_and_comes_again() {
+        let code = || {
+            let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+            let program = fs::read_link("/proc/self/exe").unwrap().to_string_lossy().into_owned();
+            let mut lines = maps.lines().skip_while(|line| code_of(&program, line).is_none());
+            let size = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
+            size.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+        };
+        let before = code();
+        give_back_code().unwrap();
+        let after = code();
+        assert!(after < before, "{after} of {before} kB");
+    }
+}
