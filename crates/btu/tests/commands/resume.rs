@@ -3,10 +3,12 @@
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
 use btu_suite::network::{HostRole, Machine, Machines, Network, Reached};
+use btu_suite::pipe::Purpose;
 use btu_suite::plan::Plan;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
+use crate::fuzz::seeds;
 use crate::shelf::{Shelf, plan};
 
 /// Another machine, with another kernel.
@@ -140,6 +142,49 @@ fn a_plan_that_was_changed_is_not_carried_out() {
     connection.execute("UPDATE runs SET plan = '{\"version\": 1}'", []).unwrap();
     let (code, _, errors) = shelf.btu(&["rate", "--resume", "r1"]);
     assert!(code == Some(2) && errors.contains("finish it with btu 0.1.0"), "{errors}");
+}
+
+/// A plan of each other suite that can be resumed: its name in the store, its command, the plan, its hash.
+fn plans() -> Vec<(String, String, serde_json::Value, String)> {
+    let value = |plan: Result<serde_json::Value, _>| plan.unwrap();
+    let (pipe, set) = (seeds::pipe(), seeds::set());
+    let signatures = [
+        ("pipe".to_owned(), "pipe".to_owned(), value(serde_json::to_value(&pipe)), pipe.hash()),
+        (Purpose::Load.suite().to_owned(), "pipe".to_owned(), value(serde_json::to_value(&set)), set.hash()),
+    ];
+    let studies = seeds::studies().into_iter().map(|study| {
+        let hash = btu_suite::experiment::named(study.suite).unwrap().hash(&study.plan.to_string());
+        (study.suite.to_owned(), study.suite.to_owned(), study.plan, hash.unwrap().unwrap())
+    });
+    signatures.into_iter().chain(studies).collect()
+}
+
+/// What holds for ratings holds for signatures and for studies.
+#[test]
+fn no_suite_is_resumed_on_another_machine_or_with_another_plan() {
+    let plans = plans();
+    assert!(plans.len() >= 6, "{plans:?}");
+    for (suite, command, plan, hash) in plans {
+        let mut shelf = Shelf::new();
+        shelf.interrupted(&suite, &plan, &hash, &elsewhere());
+        let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
+        let before = everything(&connection);
+        let (code, out, errors) = shelf.btu(&[&command, "--resume", "r1"]);
+        assert_eq!((code, out.as_str(), errors.lines().count()), (Some(3), "", 1), "{suite}: {errors}");
+        for word in ["128 x Somebody Else 9000", "2.0.0 at its start", "--force"] {
+            assert!(errors.contains(word), "{suite}: {word}: {errors}");
+        }
+        assert_eq!(everything(&connection), before, "{suite}: a refusal leaves no trace");
+        // Where it was begun, the plan is looked at; --force does not change that.
+        shelf.interrupted(&suite, &plan, &hash, &collect());
+        let other = format!("0{}", &hash[1..]);
+        connection.execute("UPDATE runs SET plan_hash = ?1 WHERE id = 2", [&other]).unwrap();
+        for force in [&[][..], &["--force"]] {
+            let (code, out, errors) = shelf.btu(&[&[command.as_str(), "--resume", "r2"], force].concat());
+            assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{suite}: {errors}");
+            assert!(errors.contains("was changed since it was begun") && errors.contains(&hash), "{suite}: {errors}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use btu_control::environment::{self, Environment};
-use btu_store::{Moment, NewRun, RunId, State, Store};
+use btu_store::{Moment, NewRun, RunId, RunLock, State, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
@@ -61,24 +61,8 @@ impl Shelf {
     /// The same in `state`, with sessions on these machines.
     pub(crate) fn ended(&mut self, plan: &Plan, megabits: &[f64], state: State, machines: &[Environment]) -> RunId {
         let document = serde_json::to_value(plan).expect("a plan has a JSON form");
-        let new = NewRun {
-            suite: "btu",
-            profile: "quick",
-            network: &plan.network.to_string(),
-            label: None,
-            tags: &[],
-            created: CREATED,
-            seed: plan.seed,
-            btu_version: "0.1.0",
-            plan: &document,
-            plan_hash: &plan.hash(),
-            planned_cells: 20,
-        };
-        let lock = self.store.create_run(&new).expect("a run");
-        for machine in machines {
-            let machine = serde_json::to_value(machine).expect("a machine has a JSON form");
-            self.store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
-        }
+        let network = plan.network.to_string();
+        let lock = self.begun(("btu", &network), &document, &plan.hash(), machines);
         for (block, megabits) in (0..).zip(megabits) {
             for (position, row) in (0..).zip(plan.rows()) {
                 let rate = megabits * (1.0 + 1e-3 * f64::from((block * 7 + position * 3) % 5));
@@ -87,6 +71,49 @@ impl Shelf {
         }
         self.store.finish(&lock, state, CREATED).expect("an end");
         lock.run()
+    }
+}
+
+impl Shelf {
+    /// An interrupted run of any suite that has no cell yet, begun on this machine.
+    pub(crate) fn interrupted(
+        &mut self,
+        suite: &str,
+        plan: &serde_json::Value,
+        hash: &str,
+        machine: &Environment,
+    ) -> RunId {
+        let lock = self.begun((suite, "path"), plan, hash, std::slice::from_ref(machine));
+        self.store.finish(&lock, State::Interrupted, CREATED).expect("an end");
+        lock.run()
+    }
+
+    fn begun(
+        &mut self,
+        (suite, network): (&str, &str),
+        plan: &serde_json::Value,
+        hash: &str,
+        machines: &[Environment],
+    ) -> RunLock {
+        let new = NewRun {
+            suite,
+            profile: "quick",
+            network,
+            label: None,
+            tags: &[],
+            created: CREATED,
+            seed: 7,
+            btu_version: "0.1.0",
+            plan,
+            plan_hash: hash,
+            planned_cells: 20,
+        };
+        let lock = self.store.create_run(&new).expect("a run");
+        for machine in machines {
+            let machine = serde_json::to_value(machine).expect("a machine has a JSON form");
+            self.store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
+        }
+        lock
     }
 }
 
