@@ -15,6 +15,7 @@ mod refusals;
 mod report;
 mod resume;
 mod roll;
+mod service;
 mod shelf;
 #[path = "../support/mod.rs"]
 mod support;

@@ -7,7 +7,7 @@ fn at_root(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-fn unit() -> String {
+pub(crate) fn unit() -> String {
     std::fs::read_to_string(at_root("packaging/btu-agent.service")).unwrap()
 }
 
@@ -65,6 +65,7 @@ fn the_container_has_the_project_s_compiler_and_program() {
     let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
     assert!(text.contains(&format!("docker.io/library/rust:{version}-slim")), "{version}");
     assert!(text.contains("cargo build --release --locked --bin btu"));
+    assert!(text.contains("\nUSER 7417:7417\n"), "an agent needs no superuser");
     assert!(
         text.contains("ENTRYPOINT [\"/usr/bin/btu\"]")
             && values(&unit(), "ExecStart")[0].starts_with("/usr/bin/btu agent")
