@@ -14,9 +14,10 @@ use crate::hosts_lab::{Hosts, RATED, ended, events};
 use crate::support::{memory, text};
 use crowd::{CROWD, KINDS, LASTS, NETWORKS};
 
-/// The most that an agent has of its own in memory meanwhile, bytes. The pages of its program come on top: of the release program
-/// some 13 MB, of one for tests five times as many.
-const MOST_OWN: u64 = 30_000_000;
+/// The most that an agent has in memory meanwhile, bytes: with the pages of its program 26.9 MB were seen of the release program; of one
+/// for tests, whose code is half as large again, 39.4 MB. Of its own it had 4.2 and 5.4 MB.
+const MOST: u64 = if cfg!(debug_assertions) { 45_000_000 } else { 30_000_000 };
+const MOST_OWN: u64 = 10_000_000;
 
 /// Nobody is listened to for longer: the handshake's limit, what a refused stranger may still say, and a busy machine.
 const LONGEST: Duration = Duration::from_secs(15);
@@ -68,7 +69,7 @@ fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
     assert!(cells > 0, "the run ended before they came");
     let told = events(&stored, "alpha: its agent turned away");
     assert_eq!(told.len(), 1, "{}", stored["run"]["events"]);
-    assert!(own < MOST_OWN, "{own} bytes");
+    assert!(own < MOST_OWN && all < MOST, "{own} and {all} bytes");
     for name in &RATED[1..] {
         hosts.end_agent(name);
     }
