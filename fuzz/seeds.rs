@@ -497,7 +497,7 @@ fn orders() -> Vec<Order> {
         window: None,
     };
     [Activity::Null, Activity::TcpSend(send), Activity::Cpu(Cpu { rounds: Rounds::Count(3) })]
-        .map(|activity| Order { seed: 1, deadline: Span::from_seconds(9), activity })
+        .map(|activity| Order::new(1, Span::from_seconds(9), activity))
         .to_vec()
 }
 

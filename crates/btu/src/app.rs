@@ -6,6 +6,7 @@ use btu_units::{Bytes, Span};
 
 use crate::cli::{App, Common, ProfileName, or_usual};
 use crate::exit::Refusal;
+use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
 /// What is measured on where no network is named: fast enough that stop-and-wait ends in time, and far enough to be seen.
@@ -17,7 +18,7 @@ const LONGEST_WORK: Span = Span::from_seconds(1);
 
 /// Measures what was asked for.
 pub(crate) fn run(app: &App, common: &Common) -> anyhow::Result<()> {
-    study::run(&app.study, common, || plan(app), |_| Bytes::ZERO)
+    study::run(&app.study, common, Watch::Never, || plan(app), |_| Bytes::ZERO)
 }
 
 fn plan(app: &App) -> anyhow::Result<AppPlan> {

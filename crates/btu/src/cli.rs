@@ -56,7 +56,7 @@ pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
 pub(crate) use sim::Sim;
-pub(crate) use speed::Speed;
+pub(crate) use speed::{INTRODUCTION, Speed};
 pub(crate) use study::{StudyOptions, or_usual};
 
 use crate::exit::Refusal;

@@ -7,6 +7,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, Copy, ProfileName, or_usual};
 use crate::exit::Refusal;
+use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
 /// What is measured on where no network is named: the report's own.
@@ -25,7 +26,7 @@ const LONGEST: Span = Span::from_seconds(3600);
 
 /// Measures what was asked for.
 pub(crate) fn run(copy: &Copy, common: &Common) -> anyhow::Result<()> {
-    study::run(&copy.study, common, || plan(copy), room)
+    study::run(&copy.study, common, Watch::Never, || plan(copy), room)
 }
 
 /// A source and its copy, where there are any on disk.

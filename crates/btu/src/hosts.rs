@@ -10,5 +10,6 @@ mod studied;
 pub(crate) use access::own_name;
 pub(crate) use beside::{reach, remote};
 pub(crate) use check::run;
+pub(crate) use named::Family;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};
 pub(crate) use studied::{HERE, checked, gather_for, host_name, named_hosts, taking_part};

@@ -7,6 +7,7 @@ use btu_units::{Bytes, Span};
 
 use crate::cli::{BackgroundName, Common, Lan, ProfileName, or_usual};
 use crate::exit::Refusal;
+use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
 /// What is measured on where no network is named, and how many stations it has beside server and bench.
@@ -29,7 +30,7 @@ pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
     if lan.study.network.is_none() && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
         lan.study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
     }
-    study::run(&lan.study, common, || plan(&lan), LanPlan::room)
+    study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room)
 }
 
 fn check(lan: &Lan) -> Result<(), Refusal> {

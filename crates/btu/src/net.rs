@@ -55,6 +55,7 @@ pub(crate) fn request(
         inputs: Vec::new(),
         processors: Vec::new(),
         congestion_control: None,
+        ipv6: false,
     })
 }
 

@@ -4,27 +4,74 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use btu_control::coordinator::{Observer, Phase, Progress};
+use btu_report::interval_lines;
+use btu_suite::sample::Interval;
+use btu_units::Span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 
-/// A bar that is redrawn between cells and never during one, so that drawing is not measured.
+use crate::cli::Common;
+use crate::runs::Form;
+use crate::terminal::print;
+
+/// A bar that is redrawn between cells, and during one only for lines that were asked for, so that drawing is not measured.
 pub(crate) struct Bar {
     bar: ProgressBar,
     shown: bool,
+    watch: Watch,
+    /// The cell that is measured, and its block.
+    cell: (String, u32),
+}
+
+/// Who sees what moves while a cell is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// Nobody.
+    Never,
+    /// Who sits at the terminal: a line a second on standard error.
+    Terminal,
+    /// A program: a line of JSON a second on standard output.
+    JsonLines,
+}
+
+impl Watch {
+    /// In which form the result follows.
+    pub(crate) fn form(self, common: &Common) -> Form {
+        if self == Self::JsonLines { Form::JsonLine } else { Form::of(common) }
+    }
+}
+
+/// From one line to the next.
+const EVERY: Span = Span::from_seconds(1);
+
+/// An interval as a line of JSON.
+#[derive(Serialize)]
+struct IntervalLine<'a> {
+    kind: &'static str,
+    cell: &'a str,
+    block: u32,
+    #[serde(flatten)]
+    interval: &'a Interval,
 }
 
 impl Bar {
     /// A bar, or nothing when `quiet` or when standard error is not a terminal.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, watch: Watch) -> Self {
         let shown = !quiet && stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1), target);
         bar.set_style(style("{msg}"));
-        Self { bar, shown }
+        Self { bar, shown, watch, cell: (String::new(), 0) }
     }
 
     /// Takes the bar off the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+
+    /// Who sees what moves.
+    pub(crate) fn watch(&self) -> Watch {
+        self.watch
     }
 
     fn say(&self, text: String) {
@@ -58,6 +105,7 @@ impl Observer for Bar {
         self.bar.set_position(progress.done as u64);
         let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
         self.bar.set_message(format!("{left} left  block {}  {}", progress.block + 1, progress.cell));
+        self.cell = (progress.cell.clone(), progress.block);
     }
 
     fn notice(&mut self, text: &str) {
@@ -65,6 +113,26 @@ impl Observer for Bar {
             self.bar.println(text);
         } else {
             eprintln!("{text}");
+        }
+    }
+
+    fn every(&self) -> Option<Span> {
+        match self.watch {
+            Watch::JsonLines => Some(EVERY),
+            Watch::Terminal if self.shown => Some(EVERY),
+            Watch::Terminal | Watch::Never => None,
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let (cell, block) = (self.cell.0.as_str(), self.cell.1);
+        if self.watch == Watch::JsonLines {
+            let line = serde_json::to_string(&IntervalLine { kind: "interval", cell, block, interval });
+            // A reader that is gone is found out when the result is printed.
+            line.map(|line| print(&line)).ok();
+        }
+        if self.shown {
+            interval_lines(cell, interval).into_iter().for_each(|line| self.bar.println(line));
         }
     }
 }

@@ -14,6 +14,8 @@ use btu_suite::processors::{Division, ProcessorList};
 use crate::cli::{Common, ProcessorsOption, Rate};
 use crate::exit::Refusal;
 use crate::hosts::{self, Gathered};
+use crate::progress::{Bar, Watch};
+use crate::runs::Form;
 use crate::study::{Prepared, Resumed, Session};
 use crate::{preflight, resume, runs};
 
@@ -33,7 +35,7 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
             let row = store.run(name)?;
             let plan = stored_plan(&row, rate)?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                return runs::print_result(&store, row.summary.id, common);
+                return runs::print_result(&store, row.summary.id, Form::of(common));
             };
             let machines = match &plan.network {
                 Network::Machines(machines) => Some(machines),
@@ -54,7 +56,7 @@ fn carry_out(
     resumed: Option<Resumed>,
     common: &Common,
 ) -> anyhow::Result<()> {
-    let mut session = Session::new("btu rate", rate.quiet, store, resumed)?;
+    let mut session = Session::new("btu rate", Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating = Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
@@ -97,6 +99,7 @@ fn testbed(plan: &Plan, topology: Topology) -> Testbed {
         source: plan.network.to_string(),
         processors,
         congestion_control: plan.congestion_control.clone(),
+        ipv6: false,
     }
 }
 

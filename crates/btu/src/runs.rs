@@ -4,6 +4,7 @@ use btu_report::{RunLine, runs_text};
 use btu_store::{RunId, RunSummary, Store};
 use btu_suite::verdict::Title;
 use btu_units::shell_word;
+use serde_json::Value;
 
 use crate::cli::{Common, Runs, Show};
 use crate::stored::{Rated, among_others, duration};
@@ -39,11 +40,39 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     })
 }
 
+/// In which form a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    /// Spread out for people.
+    Json,
+    /// On one line, behind lines of other kinds.
+    JsonLine,
+}
+
+impl Form {
+    /// What the command line asks for.
+    pub(crate) fn of(common: &Common) -> Self {
+        if common.json { Self::Json } else { Self::Text }
+    }
+}
+
 /// Prints the result of a run.
-pub(crate) fn print_result(store: &Store, run: RunId, common: &Common) -> anyhow::Result<()> {
+pub(crate) fn print_result(store: &Store, run: RunId, form: Form) -> anyhow::Result<()> {
     let row = store.run(&run.to_string())?;
     let suite = suites::of(&row)?;
-    print(&if common.json { suite.json(store, &row)? } else { suite.text(store, &row, &text_options())? })
+    print(&match form {
+        Form::Text => suite.text(store, &row, &text_options())?,
+        Form::Json => suite.json(store, &row)?,
+        Form::JsonLine => result_line(&suite.json(store, &row)?)?,
+    })
+}
+
+/// The same document on one line that names its kind.
+fn result_line(document: &str) -> anyhow::Result<String> {
+    let mut document: serde_json::Map<String, Value> = serde_json::from_str(document)?;
+    document.insert("kind".to_owned(), "result".into());
+    Ok(serde_json::to_string(&document)?)
 }
 
 /// The user's own words for a run: its label, and each tag with a mark.

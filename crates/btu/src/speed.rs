@@ -5,9 +5,10 @@ use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::speed::{Phase, SpeedPlan};
 use btu_units::{BitRate, Bytes, Span};
 
-use crate::cli::{Common, ProfileName, Speed};
+use crate::cli::{Common, INTRODUCTION, ProfileName, Speed};
 use crate::exit::Refusal;
-use crate::hosts;
+use crate::hosts::{self, Family};
+use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
 /// A phase may last so long.
@@ -21,7 +22,8 @@ const DEADLINE_BESIDE: Span = Span::from_seconds(60);
 
 /// Measures what was asked for.
 pub(crate) fn run(speed: &Speed, common: &Common) -> anyhow::Result<()> {
-    study::run(&speed.study, common, || plan(speed), |_| Bytes::ZERO)
+    let watch = if speed.json_lines { Watch::JsonLines } else { Watch::Terminal };
+    study::run(&speed.study, common, watch, || plan(speed), |_| Bytes::ZERO)
 }
 
 fn usage(problem: impl Into<String>) -> anyhow::Error {
@@ -42,7 +44,8 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     if let Some(rate) = speed.udp.filter(|rate| *rate < SLOWEST) {
         return Err(usage(format!("--udp {rate} is too slow: at least {SLOWEST}")));
     }
-    let chosen = chosen(speed)?;
+    let family = if speed.ipv6 { Family::Ipv6 } else { Family::Either };
+    let chosen = chosen(speed)?.over(family);
     let near = chosen.host("from", speed.from.as_deref(), Some(0))?;
     let far = chosen.host("to", speed.host.as_deref().map(name).or(speed.to.as_deref()), chosen.last())?;
     if near == far {
@@ -65,6 +68,7 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
         idle,
         streams: speed.streams,
         offered: speed.udp,
+        dscp: speed.dscp,
     })
 }
 
@@ -91,9 +95,7 @@ fn chosen(speed: &Speed) -> anyhow::Result<Chosen<'_>> {
         return Chosen::elsewhere(options, named, speed.from.is_none());
     }
     let Some(network) = options.network.as_deref() else {
-        return Err(usage(
-            "between whom? name a host (btu speed HOST, or --ssh HOST), or a network (--network home-bloated)",
-        ));
+        return Err(usage(INTRODUCTION));
     };
     Chosen::of(options, (network, Span::ZERO))
 }

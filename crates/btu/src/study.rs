@@ -15,14 +15,16 @@ use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, Reaching, StudyOptions};
 use crate::exit::Refusal;
-use crate::progress::Bar;
+use crate::hosts::Family;
+use crate::progress::{Bar, Watch};
 use crate::{files, hosts, preflight, rate, resume, runs};
 
 /// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is made only where there is no
-/// run to go on with. Its activities write files of up to `scratch` at a time.
+/// run to go on with. What moves meanwhile is shown to `watch`. Its activities write files of up to `scratch` at a time.
 pub(crate) fn run<E: Experiment>(
     options: &StudyOptions,
     common: &Common,
+    watch: Watch,
     plan: impl FnOnce() -> anyhow::Result<E>,
     scratch: impl FnOnce(&E) -> Bytes,
 ) -> anyhow::Result<()> {
@@ -38,7 +40,7 @@ pub(crate) fn run<E: Experiment>(
             let plan: E = resume::plan(&row)?;
             resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                return runs::print_result(&store, row.summary.id, common);
+                return runs::print_result(&store, row.summary.id, watch.form(common));
             };
             let machines = match &plan.frame().network {
                 Field::Drawing(_) => None,
@@ -48,7 +50,7 @@ pub(crate) fn run<E: Experiment>(
             (store, plan, Some((lock, warning)))
         }
     };
-    let mut session = Session::new(E::COMMAND, options.quiet, store, resumed)?;
+    let mut session = Session::new(E::COMMAND, Bar::new(options.quiet, watch), store, resumed)?;
     let room = scratch(&plan);
     let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
@@ -85,15 +87,10 @@ pub(crate) struct Session {
 
 impl Session {
     /// Of a command as users write it.
-    pub(crate) fn new(
-        command: &'static str,
-        quiet: bool,
-        store: Store,
-        resumed: Option<Resumed>,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(command: &'static str, bar: Bar, store: Store, resumed: Option<Resumed>) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
         let settings = Settings { runtime: preflight::runtime_directory()?, executable, wall_clock: rate::wall_clock };
-        Ok(Self { command, store, bar: Bar::new(quiet), settings, resumed })
+        Ok(Self { command, store, bar, settings, resumed })
     }
 
     /// The name of the run that goes on.
@@ -136,7 +133,7 @@ impl Session {
             advise(error, lock, self.store.path(), self.command);
         }
         result?;
-        runs::print_result(&self.store, lock.run(), common)
+        runs::print_result(&self.store, lock.run(), self.bar.watch().form(common))
     }
 }
 
@@ -169,6 +166,7 @@ pub(crate) struct Chosen<'a> {
     /// Everybody there, in the order of the file or of the options.
     pub(crate) hosts: Vec<HostName>,
     place: Place<'a>,
+    family: Family,
 }
 
 enum Place<'a> {
@@ -207,7 +205,11 @@ impl<'a> Chosen<'a> {
             hosts.extend(HostName::try_from(hosts::HERE));
             hosts.rotate_right(1);
         }
-        Ok(Self { hosts, place: Place::Elsewhere { hosts: named, reaching: &options.real.reaching } })
+        Ok(Self {
+            hosts,
+            place: Place::Elsewhere { hosts: named, reaching: &options.real.reaching },
+            family: Family::Either,
+        })
     }
 
     fn raised(options: &StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
@@ -238,7 +240,13 @@ impl<'a> Chosen<'a> {
         let congestion_control = options.congestion.checked()?;
         let hosts = drawing.stations.iter().map(HostName::from).collect();
         let text = source.with_settings(&settings);
-        Ok(Self { hosts, place: Place::Raised { name, source: source.name, text, drawing, congestion_control } })
+        let place = Place::Raised { name, source: source.name, text, drawing, congestion_control };
+        Ok(Self { hosts, place, family: Family::Either })
+    }
+
+    /// The same, measured by addresses of this family.
+    pub(crate) fn over(self, family: Family) -> Self {
+        Self { family, ..self }
     }
 
     /// The network as it is drawn; nothing of real hosts.
@@ -284,9 +292,12 @@ impl<'a> Chosen<'a> {
     pub(crate) fn field(self, stations: Vec<HostName>) -> Result<Field, Refusal> {
         Ok(match self.place {
             Place::Raised { name, text, congestion_control, .. } => {
-                Field::Drawing(Raised { name, text, stations, congestion_control })
+                let ipv6 = self.family == Family::Ipv6;
+                Field::Drawing(Raised { name, text, stations, congestion_control, ipv6 })
             }
-            Place::Elsewhere { hosts, reaching } => Field::Machines(hosts::taking_part(&hosts, stations, reaching)?),
+            Place::Elsewhere { hosts, reaching } => {
+                Field::Machines(hosts::taking_part(&hosts, stations, reaching, self.family)?)
+            }
         })
     }
 }
@@ -313,6 +324,7 @@ fn testbed<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
         source: field.name.clone(),
         processors: Processors::default(),
         congestion_control: field.congestion_control.clone(),
+        ipv6: field.ipv6,
     })
 }
 

@@ -25,8 +25,10 @@ use btu_store::{Level, Moment, RunLock, State, Store};
 use btu_suite::congestion::CongestionControl;
 use btu_suite::network::HostName;
 use btu_suite::processors::Division;
+use btu_suite::sample::Interval;
 use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
 use btu_testbed::processors::Held;
+use btu_units::Span;
 
 pub(crate) use hosts::fuzz_ssh_words;
 pub(crate) use rating::Calibration;
@@ -82,6 +84,8 @@ pub struct Testbed {
     pub processors: Processors,
     /// What its stations' TCP uses; the host's own choice when absent.
     pub congestion_control: Option<CongestionControl>,
+    /// Whether its stations have IPv6 addresses and are measured by these.
+    pub ipv6: bool,
 }
 
 /// How a machine's processors serve the stations of a raised network.
@@ -142,6 +146,12 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress);
     /// Something to tell the user at once.
     fn notice(&mut self, text: &str);
+    /// How often what moves is to be told while a cell is measured; never where nobody looks.
+    fn every(&self) -> Option<Span> {
+        None
+    }
+    /// What moved in an interval of the cell that is measured.
+    fn interval(&mut self, _interval: &Interval) {}
 }
 
 /// Measures the run that `lock` holds, from the first cell that is not stored.
@@ -221,6 +231,7 @@ fn request(settings: &Settings, testbed: &Testbed, seed: u64) -> NetworkRequest 
         agents: testbed.hosts.iter().map(|&(_, station)| station).collect(),
         inputs: testbed.inputs.clone(),
         congestion_control: testbed.congestion_control.clone(),
+        ipv6: testbed.ipv6,
         processors: divided.map(|(test, division)| (test, division.test().numbers().to_vec())).collect(),
     }
 }

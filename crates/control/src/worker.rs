@@ -75,10 +75,11 @@ fn perform() -> Result<Word, Trouble> {
     own_files();
     let performance = prepare(&order, &callers(bounds))?;
     say(&Word::Ready { endpoint: performance.endpoint() })?;
-    let wait = || started.recv().map_err(|_| io::Error::other("waiting for `go`: the agent closed the connection"));
+    let wait =
+        move || started.recv().map_err(|_| io::Error::other("waiting for `go`: the agent closed the connection"));
     wait()?;
     let in_turns = matches!(&order.activity, Activity::Pipe(end) if end.turns);
-    let mut tell = |word| {
+    let mut tell = move |word| {
         say(&word)?;
         if in_turns { wait() } else { Ok(()) }
     };

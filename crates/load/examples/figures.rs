@@ -22,7 +22,7 @@ const VOLUME: Bytes = Bytes::new(512 << 20);
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 
 fn order(activity: Activity) -> Order {
-    Order { seed: 1, deadline: Span::from_seconds(60), activity }
+    Order::new(1, Span::from_seconds(60), activity)
 }
 
 /// Sets up and performs; prints what both took, and what came after the clock had stopped.

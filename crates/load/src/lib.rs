@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn network_activities_are_left_to_others() {
-        let order = Order { seed: 1, deadline: Span::from_seconds(1), activity: Activity::Null };
+        let order = Order::new(1, Span::from_seconds(1), Activity::Null);
         assert!(prepare(&order, &Callers::any()).expect("nothing to fail").is_none());
     }
 }

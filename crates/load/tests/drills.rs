@@ -21,7 +21,7 @@ const MIB: u64 = 1 << 20;
 const SMALL: u64 = 64 * MIB;
 
 fn order(activity: Activity) -> Order {
-    Order { seed: 1, deadline: Span::from_seconds(30), activity }
+    Order::new(1, Span::from_seconds(30), activity)
 }
 
 fn disk(directory: &Path, file: u64, work: u64) -> Order {

@@ -92,11 +92,22 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
             ]);
         }
     }
-    let note = format!(
+    let mut note = format!(
         "up is from {near} to {far}; payload that arrived, and the median time of a request of 16 octets that was sent every 20 ms \
          meanwhile"
     );
+    if is_measured_once(verdict) {
+        note += "; measured once, so no number has an interval: --profile standard measures five times";
+    }
     Section::of("What the network gives", &note, vec![Block::Table(table)])
+}
+
+/// Whether there are numbers, and none has an interval.
+fn is_measured_once(verdict: &SpeedVerdict) -> bool {
+    let trips = verdict.rows.iter().filter_map(|row| Some(row.round_trip?.median));
+    let rates = verdict.rows.iter().flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
+    let mut numbers = trips.chain(rates).peekable();
+    numbers.peek().is_some() && numbers.all(|number| number.interval.is_none())
 }
 
 fn share(share: Option<f64>) -> Cell {
@@ -160,7 +171,8 @@ fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section>
         blocks.push(Block::Text(text));
     }
     let note = "RFC 6349: how much longer a transfer takes than the closed form's, octets that were not sent again, mean round trip over \
-                the shortest idle one, less one; processors that btu's workers kept busy";
+                the shortest idle one, less one; processors that btu's workers kept busy; jitter is \
+                how much the spacing of datagrams differs from their schedule on average (RFC 3550)";
     Section::of("For the record", note, blocks)
 }
 
@@ -182,14 +194,16 @@ fn rfc(verdict: &SpeedVerdict) -> Table {
 
 fn ends(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
     let (here, there) = (format!("processors of {near}"), format!("processors of {far}"));
-    let head = ["phase", here.as_str(), there.as_str(), "overtaken datagrams"];
+    let head = ["phase", here.as_str(), there.as_str(), "jitter, ms", "overtaken datagrams"];
     let mut table = Table::new("At the ends", &head, 1);
     for row in &verdict.rows {
-        let overtaken = row.flows.first().and_then(|flow| flow.overtaken);
+        let flow = row.flows.first();
+        let overtaken = flow.and_then(|flow| flow.overtaken);
         table.rows.push(vec![
             Cell::text(name(row.cell.phase)),
             Cell::number(row.near_processors),
             Cell::number(row.far_processors),
+            Cell::number(flow.and_then(|flow| flow.jitter_seconds).map(|jitter| jitter * MILLI)),
             overtaken.map_or(Cell::Nothing, Cell::count),
         ]);
     }
@@ -222,13 +236,14 @@ mod tests {
                 blocks: 5,
                 budget: Span::from_seconds(60),
                 deadline: Span::from_seconds(60),
-                network: Field::Drawing(Raised { name, text, stations, congestion_control: None }),
+                network: Field::Drawing(Raised { name, text, stations, congestion_control: None, ipv6: false }),
             },
             phases: vec![Phase::Idle, Phase::Up, Phase::Both, Phase::DatagramsDown],
             time: Span::from_seconds(10),
             idle: Span::from_seconds(1),
             streams: 1,
             offered: None,
+            dscp: None,
         }
     }
 
@@ -269,6 +284,7 @@ mod tests {
             sent_bits_per_second: None,
             lost: None,
             overtaken: None,
+            jitter_seconds: None,
         }
     }
 
@@ -280,6 +296,7 @@ mod tests {
             sent_bits_per_second: Some(5e6),
             lost: Some(0.0004),
             overtaken: Some(2),
+            jitter_seconds: Some(0.000_123),
             ..flow(Direction::Down, 4.998e6)
         };
         SpeedVerdict {
@@ -320,6 +337,17 @@ mod tests {
         let text = told(&verdict(), 100);
         insta::assert_snapshot!(text);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn one_block_has_no_interval_and_that_is_said() {
+        let mut once = verdict();
+        for row in &mut once.rows {
+            row.round_trip.iter_mut().for_each(|trip| trip.median.interval = None);
+            row.flows.iter_mut().filter_map(|flow| flow.goodput.as_mut()).for_each(|rate| rate.interval = None);
+        }
+        assert!(told(&once, 100).contains("measured once, so no number has an interval"));
+        assert!(!told(&verdict(), 100).contains("measured once"));
     }
 
     #[test]

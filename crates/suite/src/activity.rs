@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::{BITMAP_PIECE, Drawing, REQUEST_BYTES, TOGETHER};
 use crate::copy::{FilePlace, Program};
+use crate::dscp::Dscp;
 use crate::hint::{HintPlan, HintPoint};
 use crate::lan::{StationProgram, Task};
 use crate::pipe::{End, Pattern, PipePlan, Point, Sizes};
 use crate::record::Report;
+use crate::sample::Sample;
 
 /// What one worker has to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,20 @@ pub struct Order {
     pub deadline: Span,
     /// The activity itself.
     pub activity: Activity,
+    /// While it is performed, a [`Word::Sample`] is due each time this has passed since `go`; none where absent, and of
+    /// activities that move no stream of their own.
+    #[serde(rename = "sample_every_ns", default, skip_serializing_if = "Option::is_none")]
+    pub sample_every: Option<Span>,
+    /// What the headers of its packets ask routers for; zero, the best effort, where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
+}
+
+impl Order {
+    /// An order whose worker tells nothing before its end, and whose packets carry no mark.
+    pub const fn new(seed: u64, deadline: Span, activity: Activity) -> Self {
+        Self { seed, deadline, activity, sample_every: None, dscp: None }
+    }
 }
 
 /// How much to do.
@@ -209,6 +225,9 @@ pub struct UdpReceive {
     pub message: Bytes,
     /// Upper bound on datagrams expected, to size the record of what was seen.
     pub expected_datagrams: u64,
+    /// What the sender offers, where jitter is to be told: its schedule follows.
+    #[serde(rename = "offered_bits_per_second", default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<BitRate>,
 }
 
 /// The CPU activity.
@@ -481,6 +500,8 @@ pub enum Word {
     Point(Box<Point>),
     /// A number of intervals of HINT is measured; more may follow.
     Step(Box<HintPoint>),
+    /// How far a stream is; more may follow.
+    Sample(Box<Sample>),
     /// Finished.
     Done(Box<Report>),
     /// Could not do it; the message names the operation and the object.
@@ -491,7 +512,8 @@ pub enum Word {
 }
 
 /// How a performance says a word while it is under way; an error means that nobody listens any more.
-pub type Tell<'a> = &'a mut dyn FnMut(Word) -> std::io::Result<()>;
+/// Another thread than the performing one may say it.
+pub type Tell<'a> = &'a mut (dyn FnMut(Word) -> std::io::Result<()> + Send);
 
 /// An activity that is set up and waits for `go`; each room that performs activities makes these from an [`Order`].
 pub trait Performance: Send {

@@ -323,6 +323,7 @@ mod tests {
             first: Span::ZERO,
             span: Span::from_milliseconds(received_ms),
             farewell: true,
+            jitter: None,
             progress: Vec::new(),
         };
         (sent, received)

@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn an_order_is_read_with_bounds_and_without() {
-        let order = Order { seed: u64::MAX, deadline: Span::from_seconds(5), activity: Activity::Null };
+        let order = Order::new(u64::MAX, Span::from_seconds(5), Activity::Null);
         let bare = serde_json::to_string(&order).unwrap();
         let read: BoundedOrder = serde_json::from_str(&bare).unwrap();
         assert_eq!(read, BoundedOrder { order: order.clone(), bounds: Bounds::default() });

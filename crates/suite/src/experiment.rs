@@ -85,6 +85,9 @@ pub struct Raised {
     /// What all its stations' TCP uses; the host's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
+    /// Whether its stations have IPv6 addresses and are measured by these; else IPv4 is what they speak.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ipv6: bool,
 }
 
 impl Field {
@@ -100,6 +103,11 @@ impl Field {
     pub fn ends(&self) -> [Option<&HostName>; 2] {
         let hosts = self.hosts();
         [0, 1].map(|place| hosts.get(place).copied())
+    }
+
+    /// Whether it is a raised network whose stations are measured by their IPv6 addresses.
+    pub fn is_ipv6(&self) -> bool {
+        matches!(self, Self::Drawing(raised) if raised.ipv6)
     }
 
     /// The network as it is drawn, with the traces of the library; nothing of real hosts, and of a file that this version

@@ -249,6 +249,10 @@ pub struct DatagramsReceived {
     pub span: Span,
     /// Whether the sender's farewell came (else the stream ended by silence).
     pub farewell: bool,
+    /// Mean difference between the spacing of two datagrams that came one after the other and their spacing in the sender's
+    /// schedule (|D| of RFC 3550, section 6.4.1); nothing where the receiver did not know the schedule.
+    #[serde(rename = "jitter_ns", default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Span>,
     /// Progress: (nanoseconds since the first datagram, bytes so far), ascending, at most 1000.
     pub progress: Vec<(u64, u64)>,
 }

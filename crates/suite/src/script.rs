@@ -145,7 +145,7 @@ pub fn null_script(plan: &Plan, setting: &Setting) -> Script {
 }
 
 fn step(host: HostRole, role: Role, peer: Option<usize>, activity: Activity, setting: &Setting) -> Step {
-    Step { host: host.into(), role, peer, order: Order { seed: setting.seed, deadline: setting.deadline, activity } }
+    Step { host: host.into(), role, peer, order: Order::new(setting.seed, setting.deadline, activity) }
 }
 
 fn network_steps(plan: &Plan, component: Component, message: Bytes, setting: &Setting) -> Vec<Step> {
@@ -228,6 +228,7 @@ fn datagrams(plan: &Plan, message: Bytes, setting: &Setting) -> (Activity, Activ
         message,
         // A margin for rounding; more than this was not sent.
         expected_datagrams: expected as u64 + 16,
+        offered: None,
     };
     (Activity::UdpSend(send), Activity::UdpReceive(receive))
 }

@@ -55,7 +55,7 @@ mod tests {
         let plan = PipePlan { processors, ..PipePlan::new(3, Kind::Tcp, Place::Here) };
         let meeting = PipeMeeting::Network(Meeting::Listen(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let part = PipeEnd { end, meeting, token: *b"sixteen byte key", plan, turns: false };
-        Order { seed: 9, deadline: Span::from_seconds(20), activity: Activity::Pipe(Box::new(part)) }
+        Order::new(9, Span::from_seconds(20), Activity::Pipe(Box::new(part)))
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod payload;
 mod pipe;
 pub mod probe;
 mod progress;
+mod sampling;
 mod size;
 mod sys;
 mod tcp;
@@ -30,6 +31,8 @@ mod udp;
 
 use btu_suite::activity::{Activity, Order, Performance, Transport};
 use btu_suite::peers::Callers;
+
+use sampling::Told;
 
 pub use clock::Limit;
 pub use error::TrafficError;
@@ -49,10 +52,10 @@ pub use pipe::{check as pipe_check, largest as pipe_largest};
 pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Performance>>, TrafficError> {
     hold::hold(order)?;
     Ok(Some(match &order.activity {
-        Activity::TcpSend(part) => Box::new(tcp::send::Sender::prepare(order, part, callers)?),
-        Activity::TcpReceive(part) => Box::new(tcp::receive::Receiver::prepare(order, part, callers)?),
+        Activity::TcpSend(part) => Box::new(Told(tcp::send::Sender::prepare(order, part, callers)?)),
+        Activity::TcpReceive(part) => Box::new(Told(tcp::receive::Receiver::prepare(order, part, callers)?)),
         Activity::Request(part) => match part.transport {
-            Transport::Tcp => Box::new(tcp::request::Requester::prepare(order, part)?),
+            Transport::Tcp => Box::new(Told(tcp::request::Requester::prepare(order, part)?)),
             Transport::Udp => Box::new(udp::request::Requester::prepare(order, part)?),
         },
         Activity::Respond(part) => match part.transport {
@@ -60,7 +63,7 @@ pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Perfor
             Transport::Udp => Box::new(udp::respond::Responder::prepare(order, part, callers)?),
         },
         Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part, callers)?),
-        Activity::UdpReceive(part) => Box::new(udp::receive::Receiver::prepare(order, part, callers)?),
+        Activity::UdpReceive(part) => Box::new(Told(udp::receive::Receiver::prepare(order, part, callers)?)),
         Activity::Pipe(part) => return pipe::prepare(order, part, callers).map(Some),
         Activity::Hint(part) if part.hint.processes == 1 => Box::new(pipe::Alone(part.hint.clone(), part.end)),
         Activity::Hint(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),

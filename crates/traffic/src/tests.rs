@@ -22,7 +22,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn order(activity: Activity) -> Order {
-    Order { seed: 42, deadline: Span::from_seconds(20), activity }
+    Order::new(42, Span::from_seconds(20), activity)
 }
 
 fn hasty(activity: Activity) -> Order {

@@ -70,7 +70,7 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
 
 fn perform(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<(record::Report, record::Report)> {
     let deadline = Span::from_seconds(u64::from(bench.seconds) + 20);
-    let order = |activity| Order { seed: bench.seed, deadline, activity };
+    let order = |activity| Order::new(bench.seed, deadline, activity);
     let mut far = Worker::start(bench, ends.far)?;
     let endpoint = far.prepare(&order(serving(case)))?.context("the far worker does not listen")?;
     let mut near = Worker::start(bench, ends.near)?;
@@ -86,7 +86,7 @@ pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> 
     let order = |end, meeting| {
         let part =
             PipeEnd { end, meeting: PipeMeeting::Network(meeting), token: TOKEN, plan: plan.clone(), turns: false };
-        Order { seed: bench.seed, deadline: Span::from_seconds(30), activity: Activity::Pipe(Box::new(part)) }
+        Order::new(bench.seed, Span::from_seconds(30), Activity::Pipe(Box::new(part)))
     };
     let mut far = Worker::start(bench, ends.far)?;
     let listening = order(End::Far, Meeting::Listen(ends.address.parse()?));

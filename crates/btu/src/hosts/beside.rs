@@ -33,7 +33,7 @@ pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option
     };
     named::check_pairings(std::slice::from_ref(&host), &beside.reaching)?;
     let HostCall { name, reached } = named::call(&host, &beside.reaching);
-    Ok(Some(Remote { name, reached, measured: named::measured(&host, &beside.reaching)? }))
+    Ok(Some(Remote { name, reached, measured: named::measured(&host, &beside.reaching, named::Family::Either)? }))
 }
 
 /// Reaches and reserves that host. A run that is taken up again gets it at once, whoever had it for that run before.

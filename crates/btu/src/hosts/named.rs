@@ -39,10 +39,11 @@ pub(super) fn names(hosts: &[Host]) -> String {
 pub(super) fn machines<'a>(
     hosts: impl Iterator<Item = (HostName, &'a Host)>,
     reaching: &Reaching,
+    family: Family,
 ) -> Result<Machines, Refusal> {
     let machine = |(station, host): (HostName, &Host)| {
         let HostCall { name, reached } = call(host, reaching);
-        Ok::<_, Refusal>(Machine { station, name, reached, measured: measured(host, reaching)? })
+        Ok::<_, Refusal>(Machine { station, name, reached, measured: measured(host, reaching, family)? })
     };
     Ok(Machines { hosts: hosts.map(machine).collect::<Result<_, _>>()? })
 }
@@ -77,10 +78,30 @@ pub(super) fn by_ssh(destination: &SshDestination) -> Host {
     Host { name, role: None, control: Control::Ssh(destination.clone()), measured: None }
 }
 
+/// Which of a host's addresses it is measured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Of IPv4 where it has one: that is what most measured networks speak.
+    Either,
+    /// Of IPv6.
+    Ipv6,
+}
+
+impl Family {
+    fn has(self, address: IpAddr) -> bool {
+        self == Self::Either || address.is_ipv6()
+    }
+}
+
 /// A host's address on the measured network: the one that was named, else that of its agent.
-pub(super) fn measured(host: &Host, reaching: &Reaching) -> Result<IpAddr, Refusal> {
+pub(super) fn measured(host: &Host, reaching: &Reaching, family: Family) -> Result<IpAddr, Refusal> {
     if let Some(address) = host.measured {
-        return Ok(address);
+        return if family.has(address) {
+            Ok(address)
+        } else {
+            let name = &host.name;
+            Err(Refusal::Usage(format!("host {name}: its measured address, {address}, is none of IPv6: leave -6 out")))
+        };
     }
     let place = match &host.control {
         Control::Agent(address) => address.host.clone(),
@@ -93,10 +114,14 @@ pub(super) fn measured(host: &Host, reaching: &Reaching) -> Result<IpAddr, Refus
              ...`, or {name}=CONTROL@MEASURED)"
         ))
     })?;
-    // Where a name has both, IPv4 is what most measured networks speak.
-    let all: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+    let all: Vec<IpAddr> = found.map(|address| address.ip()).filter(|address| family.has(*address)).collect();
     let first = all.iter().find(|address| address.is_ipv4()).or(all.first()).copied();
-    first.ok_or_else(|| Refusal::Usage(format!("host {}: {place} has no address", host.name)))
+    let what = if family == Family::Ipv6 {
+        "IPv6 address: write one (NAME=CONTROL@MEASURED), or leave -6 out"
+    } else {
+        "address"
+    };
+    first.ok_or_else(|| Refusal::Usage(format!("host {}: {place} has no {what}", host.name)))
 }
 
 /// Where ssh would go, by the user's own configuration.

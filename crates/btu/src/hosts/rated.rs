@@ -17,7 +17,7 @@ pub(crate) fn machines(options: &RatedHosts) -> anyhow::Result<Option<Machines>>
     named::check_pairings(&hosts, &options.reaching)?;
     named::check_names(&hosts)?;
     let stations = HostRole::ALL.into_iter().map(HostName::from);
-    Ok(Some(named::machines(stations.zip(&hosts), &options.reaching)?))
+    Ok(Some(named::machines(stations.zip(&hosts), &options.reaching, named::Family::Either)?))
 }
 
 /// Test, active and passive, in this order.

@@ -9,7 +9,7 @@ use btu_suite::experiment::{Experiment, calls};
 use btu_suite::network::{HostName, Machine, Machines, Reached};
 
 use super::access::access;
-use super::named;
+use super::named::{self, Family};
 use super::rated::refused;
 use crate::cli::{Reaching, StudyHosts};
 use crate::exit::Refusal;
@@ -39,13 +39,18 @@ pub(crate) fn host_name(host: &Host) -> Result<HostName, Refusal> {
 }
 
 /// Those of `hosts` that take part, in this order, and this machine where it was chosen.
-pub(crate) fn taking_part(hosts: &[Host], chosen: Vec<HostName>, reaching: &Reaching) -> Result<Machines, Refusal> {
+pub(crate) fn taking_part(
+    hosts: &[Host],
+    chosen: Vec<HostName>,
+    reaching: &Reaching,
+    family: Family,
+) -> Result<Machines, Refusal> {
     let place = chosen.iter().position(|name| hosts.iter().all(|host| host.name != name.as_str()));
     let found = chosen.into_iter().filter_map(|name| {
         let host = hosts.iter().find(|host| host.name == name.as_str())?;
         Some((name, host))
     });
-    let mut machines = named::machines(found, reaching)?;
+    let mut machines = named::machines(found, reaching, family)?;
     if let (Some(place), Some(other)) = (place, machines.hosts.first().map(|host| host.measured)) {
         machines.hosts.insert(place, here(other)?);
     }

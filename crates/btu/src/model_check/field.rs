@@ -125,6 +125,7 @@ impl<'a> Field<'a> {
             inputs: Vec::new(),
             processors: Vec::new(),
             congestion_control: None,
+            ipv6: false,
         })
     }
 

@@ -252,6 +252,7 @@ fn raise<'a>(
         agents: ends.iter().filter_map(|name| Some(stations.station(name)?.0)).collect(),
         inputs: Vec::new(),
         processors: Vec::new(),
+        ipv6: false,
         congestion_control: asked.jobs.iter().flat_map(Job::plans).find_map(|plan| plan.congestion_control.clone()),
     };
     let rising = Rising::begin(request)?;

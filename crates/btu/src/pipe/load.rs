@@ -140,7 +140,7 @@ impl<'a> Loads<'a> {
     }
 
     fn order(&self, activity: Activity) -> Order {
-        Order { seed: self.seed, deadline: LONG, activity }
+        Order::new(self.seed, LONG, activity)
     }
 
     /// An error if the load, or who serves it, has ended of itself: then what was measured was not under it.

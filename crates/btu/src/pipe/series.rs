@@ -55,7 +55,7 @@ impl Place<'_> {
 
     /// An order for a part of this plan, which may last as long as its whole run.
     pub(super) fn order(&self, plan: &PipePlan, activity: Activity) -> Order {
-        Order { seed: plan.seed, deadline: self.ground.limit(), activity }
+        Order::new(plan.seed, self.ground.limit(), activity)
     }
 
     /// Has a worker made where the plan's ends are; where it listens, if it does.

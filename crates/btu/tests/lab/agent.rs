@@ -123,7 +123,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 fn crunch(seconds: u64) -> String {
     let rounds = Rounds::For(Span::from_seconds(seconds));
-    let order = Order { seed: 1, deadline: Span::from_seconds(seconds + 5), activity: Activity::Cpu(Cpu { rounds }) };
+    let order = Order::new(1, Span::from_seconds(seconds + 5), Activity::Cpu(Cpu { rounds }));
     serde_json::to_string(&order).unwrap()
 }
 
@@ -232,7 +232,7 @@ fn small_hint() -> String {
     let meeting = PipeMeeting::Network(Meeting::Listen([127, 0, 0, 1].into()));
     let end = HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: plan };
     let activity = Activity::Hint(Box::new(end));
-    serde_json::to_string(&Order { seed: 1, deadline: Span::from_seconds(30), activity }).unwrap()
+    serde_json::to_string(&Order::new(1, Span::from_seconds(30), activity)).unwrap()
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_worker_s_files_are_bounded_by_the_kernel() {
         let directory = tempfile::tempdir().unwrap();
         let (directory, file) = (directory.path().to_owned(), btu_units::Bytes::new(1 << 20));
         let disk = Disk { directory, source: None, file, work: Work::Bytes(file) };
-        let order = Order { seed: 1, deadline: Span::from_seconds(30), activity: Activity::Disk(disk) };
+        let order = Order::new(1, Span::from_seconds(30), Activity::Disk(disk));
         let bounds = Bounds { file: Some(btu_units::Bytes::new(bytes)), ..Bounds::default() };
         let order = BoundedOrder { order, bounds };
         let mut child = btu(&["internal", "worker"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -35,7 +35,7 @@ async fn prepare_for(
     activity: Activity,
     deadline: Span,
 ) -> Result<String, Status> {
-    let order_json = serde_json::to_string(&Order { seed: 1, deadline, activity }).unwrap();
+    let order_json = serde_json::to_string(&Order::new(1, deadline, activity)).unwrap();
     let request = PrepareRequest { cell: 1, step, order_json, session: Vec::new() };
     client.prepare(request).await.map(|reply| reply.into_inner().endpoint)
 }

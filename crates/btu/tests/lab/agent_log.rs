@@ -25,7 +25,7 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The end of a data port of a worker that a stranger on this machine calls.
 async fn port_of(agent: &Running, activity: Activity) -> TcpStream {
     let mut client = agent.client().await;
-    let order_json = serde_json::to_string(&Order { seed: 1, deadline: Span::from_seconds(20), activity }).unwrap();
+    let order_json = serde_json::to_string(&Order::new(1, Span::from_seconds(20), activity)).unwrap();
     let request = PrepareRequest { cell: 1, step: 0, order_json, session: Vec::new() };
     let endpoint = client.prepare(request).await.unwrap().into_inner().endpoint;
     client.start(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();

@@ -86,7 +86,7 @@ impl Running {
 
     /// Gives it an order and waits until it is ready to carry it out.
     fn prepare(&mut self) {
-        let order = Order { seed: 1, deadline: Span::from_seconds(10), activity: Activity::Null };
+        let order = Order::new(1, Span::from_seconds(10), Activity::Null);
         let order = serde_json::to_string(&order).unwrap();
         writeln!(self.0.stdin.as_mut().unwrap(), "{order}").unwrap();
         let mut word = String::new();

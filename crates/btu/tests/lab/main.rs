@@ -29,6 +29,7 @@ mod resume;
 mod seventh;
 mod share;
 mod speed;
+mod speed_peers;
 mod strangers;
 #[path = "../support/mod.rs"]
 mod support;

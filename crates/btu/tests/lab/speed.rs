@@ -91,6 +91,59 @@ fn a_bare_network_has_a_speed_too() {
     }
 }
 
+/// What moves is told each second, by the receiver's count; and stations speak IPv6 where it is asked for.
+#[test]
+fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let line = ["speed", "--quiet", "-C", "reno", "--network", "10 Mb/s", "-6", "-t", "2 s", "-R", "--udp", "1 Mb/s"];
+    let output = laboratory.command(&[&line[..], &["--json-lines"]].concat()).output().expect("btu starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let (result, intervals) = lines.split_last().expect("lines");
+    assert_eq!((&result["kind"], &result["run"]["state"]), (&"result".into(), &"complete".into()));
+    assert_eq!(result["run"]["plan"]["network"]["ipv6"], true);
+    let of = |cell: &str| -> Vec<&Value> { intervals.iter().filter(|line| line["cell"] == cell).collect() };
+    assert!(!of("idle").is_empty() && of("idle")[0]["request_seconds"].as_f64() > Some(0.0), "{intervals:?}");
+    let down = of("down");
+    assert!(down.len() >= 2 && down[1]["from_seconds"] == 1.0, "{down:?}");
+    // Full frames of 1538 octets on the line carry 1428 of payload over IPv6. A second may end between two looks at the clock.
+    let flow = &down[1]["flows"][0];
+    let rate = number(&flow["goodput_bits_per_second"]) / (10e6 * 1428.0 / 1538.0);
+    assert!((rate - 1.0).abs() < 0.05, "{flow}");
+    assert!(number(&flow["congestion_window_bytes"]) > 0.0 && number(&flow["round_trip_seconds"]) > 0.0, "{flow}");
+    assert!(flow["segments_sent_again"].is_u64() && flow["from"] == "passive" && flow["to"] == "test", "{flow}");
+    let datagrams = of("datagrams-down");
+    assert_eq!(datagrams[0]["flows"][0]["missed"], 0, "{datagrams:?}");
+    let flow = &row(&result["result"], "datagrams-down")["flows"][0];
+    assert!(number(&flow["jitter_seconds"]) < 0.02, "{flow}");
+}
+
+/// Runs of a study are compared cell by cell, and what they were not asked alike is refused.
+#[test]
+fn runs_of_a_study_are_compared() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    for rate in ["20 Mb/s", "10 Mb/s"] {
+        let line = ["-t", "200 ms", "--profile", "standard", "-R", "--network", rate];
+        speed(&laboratory, &line);
+    }
+    let refused = laboratory.command(&["compare", "r1", "r2"]).output().expect("btu starts");
+    let said = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("--across network"), "{said}");
+    let compared = laboratory.json(&["compare", "r1", "r2", "--across", "network"]);
+    let cells = compared["comparison"]["others"][0]["cells"].as_array().expect("cells").clone();
+    let down = cells.iter().find(|cell| cell["row"]["cell"] == "down" && cell["row"]["quantity"] == "goodput");
+    let down = down.unwrap_or_else(|| panic!("{cells:?}"));
+    assert_eq!((&down["finding"], &down["unit"]), (&"slower".into(), &"bits".into()), "{down}");
+    assert!((0.4..0.6).contains(&number(&down["ratio"]["value"])), "{down}");
+    let shown = laboratory.command(&["compare", "r1", "r2", "--across", "network"]).output().expect("btu starts");
+    assert!(text(&shown.stdout).contains("down goodput"), "{}", text(&shown.stdout));
+    let page = laboratory.directory.path().join("page.html");
+    let html = ["compare", "r1", "r2", "--force", "--format", "html", "-o", page.to_str().expect("text")];
+    assert!(laboratory.command(&html).output().expect("btu starts").status.success());
+}
+
 /// Whoever dies, everybody ends, and the run can be finished.
 #[test]
 fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {

@@ -133,7 +133,7 @@ impl Worker {
                 Ok(Self::new(process, due, claim, endpoint))
             }
             Ok(Ok(Word::Failed { message })) => Err(Status::aborted(message)),
-            Ok(Ok(Word::Point(_) | Word::Step(_) | Word::Done(_))) => {
+            Ok(Ok(Word::Point(_) | Word::Step(_) | Word::Sample(_) | Word::Done(_))) => {
                 Err(Status::internal("the worker was done before it began"))
             }
             Ok(Err(trouble)) => Err(Status::internal(format!("preparing {kind}: {trouble}"))),

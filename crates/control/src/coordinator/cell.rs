@@ -7,6 +7,7 @@ use btu_suite::record::{CellRecord, MachineCpu, WireAccount};
 use btu_suite::schedule::Slot;
 use btu_suite::script::{Script, Setting, script};
 
+use super::Observer;
 use super::error::CoordinatorError;
 use super::stage::Stage;
 use btu_suite::plan::Plan;
@@ -17,9 +18,10 @@ pub(super) async fn measure(
     plan: &Plan,
     slot: Slot,
     setting: &Setting,
+    observer: &mut dyn Observer,
 ) -> Result<CellRecord, CoordinatorError> {
     let script = script(plan, &slot.cell, setting);
-    match stage.play(&script).await {
+    match stage.play_watched(&script, observer).await {
         Ok(scene) => Ok(record(slot, &script, scene)),
         Err(error @ CoordinatorError::Prepare { .. }) => Ok(unprepared(slot, &error)),
         Err(error) => Err(error),

@@ -134,11 +134,16 @@ impl Study for Rating {
         Ok(())
     }
 
-    async fn measure(&self, stage: &mut Stage, slot: &Slot) -> Result<CellRecord, CoordinatorError> {
+    async fn measure(
+        &self,
+        stage: &mut Stage,
+        slot: &Slot,
+        observer: &mut dyn Observer,
+    ) -> Result<CellRecord, CoordinatorError> {
         let seed = self.plan.cell_seed(slot.block, slot.position);
         // A token opens the data ports of one attempt: who has overheard an earlier one gets no answer.
         let setting = Setting { seed, token: secret::token()?, ..self.base.clone() };
-        cell::measure(stage, &self.plan, *slot, &setting).await
+        cell::measure(stage, &self.plan, *slot, &setting, observer).await
     }
 
     fn seen<'a>(&self, record: &'a CellRecord) -> (&'a [String], &'a [PlacedReport]) {

@@ -74,7 +74,12 @@ impl<E: Experiment> Study for Scripted<E> {
         Ok(())
     }
 
-    async fn measure(&self, stage: &mut Stage, slot: &Slot<E::Cell>) -> Result<Self::Record, CoordinatorError> {
+    async fn measure(
+        &self,
+        stage: &mut Stage,
+        slot: &Slot<E::Cell>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self::Record, CoordinatorError> {
         let setting = CellSetting {
             seed: self.plan.cell_seed(slot.block, slot.position),
             token: secret::token()?,
@@ -82,7 +87,7 @@ impl<E: Experiment> Study for Scripted<E> {
             scratch: self.scratch.clone(),
         };
         let script = self.plan.script(&slot.cell, &setting);
-        match stage.play(&script).await {
+        match stage.play_watched(&script, observer).await {
             Ok(seen) => Ok(self.plan.record(slot.clone(), seen)),
             Err(error @ CoordinatorError::Prepare { .. }) => {
                 let Slot { cell, block, position } = slot.clone();

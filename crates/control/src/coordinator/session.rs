@@ -116,7 +116,7 @@ impl<S: Study> Session<'_, S> {
         let mut attempts = Attempts::of(&slot.cell.to_string());
         let (record, took) = loop {
             let began = Instant::now();
-            match alarm.guard(self.study.measure(self.stage, slot)).await {
+            match alarm.guard(self.study.measure(self.stage, slot, self.observer)).await {
                 Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, alarm).await?,
                 other => break (other?, began.elapsed()),
             }

@@ -2,12 +2,14 @@
 
 mod ground;
 mod observation;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use btu_suite::activity::Order;
 use btu_suite::experiment::Observation;
 use btu_suite::network::{HostName, Impairments, Machines};
 use btu_suite::record::HostClock;
@@ -17,6 +19,7 @@ use btu_testbed::wire::WireClient;
 use btu_units::{Bytes, Span};
 use futures_util::future::try_join_all;
 
+use super::Observer;
 use super::client::{AgentLink, StationAccount};
 use super::error::CoordinatorError;
 use super::hosts::{Guest, Purpose, Return};
@@ -24,6 +27,7 @@ use crate::environment::MachineWatch;
 use crate::protocol::DescribeReply;
 use ground::{Hosts, House};
 use observation::{Surroundings, observation};
+use watching::{Unwatched, watched};
 
 /// Where activities are played.
 pub struct Stage {
@@ -78,11 +82,20 @@ impl Stage {
     /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was seen; an error
     /// means that the stage itself is broken, or that an activity could not even be prepared.
     pub(super) async fn play(&mut self, script: &Script) -> Result<Observation, CoordinatorError> {
+        self.play_watched(script, &mut Unwatched).await
+    }
+
+    /// The same, and tells `observer` what moves meanwhile, as often as it asks for.
+    pub(super) async fn play_watched(
+        &mut self,
+        script: &Script,
+        observer: &mut dyn Observer,
+    ) -> Result<Observation, CoordinatorError> {
         let began = Instant::now();
         self.next_cell += 1;
         let cell = self.next_cell;
         self.impair(script).await?;
-        if let Err(error) = self.prepare(cell, script).await {
+        if let Err(error) = self.prepare(cell, script, observer.every()).await {
             // Of hosts that were lost, nobody can be told.
             self.abandon().await.or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
             return Err(error);
@@ -92,7 +105,8 @@ impl Stage {
         }
         let watch = MachineWatch::begin().map_err(unread)?;
         self.start(cell, script).await?;
-        let accounts = self.collect(cell, script).await?;
+        let links = self.taking_part(script)?;
+        let accounts = watched(self.collect(cell, script), (cell, script), &links, observer).await?;
         if let Ground::Hosts(hosts) = &mut self.ground
             && accounts.iter().flat_map(|account| &account.results).any(|(_, result)| result.is_err())
         {
@@ -115,12 +129,17 @@ impl Stage {
     }
 
     /// Listeners first, in the script's order, so that those who connect know where to.
-    async fn prepare(&mut self, cell: u64, script: &Script) -> Result<(), CoordinatorError> {
+    async fn prepare(
+        &mut self,
+        cell: u64,
+        script: &Script,
+        sample_every: Option<Span>,
+    ) -> Result<(), CoordinatorError> {
         let mut endpoints: Vec<Option<SocketAddr>> = vec![None; script.steps.len()];
         for connecting in [false, true] {
             let wave = script.steps.iter().enumerate().filter(|(_, step)| step.peer.is_some() == connecting);
             let prepared = wave.map(|(index, step)| {
-                let order = self.order(step, &script.impairments, &endpoints);
+                let order = Order { sample_every, ..self.order(step, &script.impairments, &endpoints) };
                 let agent = self.agent(&step.host);
                 async move { Ok::<_, CoordinatorError>((index, agent?.prepare(cell, index, &order).await?)) }
             });
@@ -132,12 +151,7 @@ impl Stage {
     }
 
     /// The step's order with its addresses filled in.
-    fn order(
-        &self,
-        step: &Step,
-        impairments: &Impairments,
-        endpoints: &[Option<SocketAddr>],
-    ) -> btu_suite::activity::Order {
+    fn order(&self, step: &Step, impairments: &Impairments, endpoints: &[Option<SocketAddr>]) -> Order {
         let mut order = step.order.clone();
         if let Some(address) = self.address(&step.host, impairments) {
             order.activity.listen_on(address);

@@ -51,8 +51,13 @@ pub trait Study {
     /// Takes over what an earlier session of the run has found out.
     fn take_over(&mut self, calibration: Value) -> Result<(), CoordinatorError>;
 
-    /// Measures a cell. What goes wrong inside it is part of the record; an error means that the stage is broken.
-    async fn measure(&self, stage: &mut Stage, slot: &Slot<Self::Cell>) -> Result<Self::Record, CoordinatorError>;
+    /// Measures a cell, and tells what moves meanwhile. What goes wrong inside it is part of the record; an error means that the stage is broken.
+    async fn measure(
+        &self,
+        stage: &mut Stage,
+        slot: &Slot<Self::Cell>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self::Record, CoordinatorError>;
 
     /// What of a record tells that nothing moved: its faults, and the accounts of its activities.
     fn seen<'a>(&self, record: &'a Self::Record) -> (&'a [String], &'a [PlacedReport]);

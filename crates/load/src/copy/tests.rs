@@ -27,7 +27,7 @@ fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
 }
 
 fn order(activity: Activity) -> Order {
-    Order { seed: 7, deadline: Span::from_seconds(10), activity }
+    Order::new(7, Span::from_seconds(10), activity)
 }
 
 fn prepared(activity: Activity) -> Box<dyn Performance> {

@@ -195,6 +195,7 @@ fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>
         first: Span::ZERO,
         span: Span::from_milliseconds(100),
         farewell: true,
+        jitter: None,
         progress: Vec::new(),
     };
     let goodput = offered.bits_per_second() as f64 * (arrived as f64 / datagrams as f64) * noise(row, block, 0.004);

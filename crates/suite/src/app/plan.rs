@@ -112,7 +112,7 @@ impl Experiment for AppPlan {
             let meeting = PipeMeeting::Network(meeting);
             let (token, drawing, pipe) = (setting.token, self.drawing(*cell), pipe.clone());
             let activity = Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }));
-            let order = Order { seed: setting.seed, deadline: setting.deadline, activity };
+            let order = Order::new(setting.seed, setting.deadline, activity);
             Some(Step { host: host?.clone(), role: Role::Network, peer, order })
         });
         Script { impairments: Impairments::new(), steps: steps.collect() }
@@ -189,6 +189,7 @@ mod tests {
                     text: String::new(),
                     stations,
                     congestion_control: None,
+                    ipv6: false,
                 }),
             },
             workloads: vec![Workload::Vectors, Workload::Text],

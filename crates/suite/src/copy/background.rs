@@ -230,6 +230,7 @@ mod tests {
             first: Span::ZERO,
             span: Span::from_seconds(6),
             farewell: true,
+            jitter: None,
             progress: vec![(1, 1000), (2_000_000_000, 750_000), (6_000_000_000, 1_500_000)],
         };
         let pair =

@@ -112,12 +112,7 @@ impl CopyPlan {
     }
 
     fn step(host: &HostName, role: Role, peer: Option<usize>, activity: Activity, setting: &CellSetting) -> Step {
-        Step {
-            host: host.clone(),
-            role,
-            peer,
-            order: Order { seed: setting.seed, deadline: setting.deadline, activity },
-        }
+        Step { host: host.clone(), role, peer, order: Order::new(setting.seed, setting.deadline, activity) }
     }
 
     /// Sinks and sources of the background; they are stopped when the copy is over.
@@ -132,7 +127,8 @@ impl CopyPlan {
             let meeting = Meeting::Listen(UNSET);
             // A margin for rounding; more than this is not sent.
             let expected_datagrams = (expected as u64).saturating_add(16);
-            let receive = Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams });
+            let receive =
+                Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams, offered: None });
             let meeting = Meeting::Connect(UNSET_PEER);
             let send = Activity::UdpSend(UdpSend { meeting, token, message, offered, duration });
             let peer = Some(first + 2 * number);

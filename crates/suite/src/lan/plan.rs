@@ -153,7 +153,7 @@ impl Experiment for LanPlan {
     fn script(&self, cell: &LanCell, setting: &CellSetting) -> Script {
         let [server, bench] = self.server_and_bench();
         let step = |host: Option<&HostName>, role, peer, activity| {
-            let order = Order { seed: setting.seed, deadline: setting.deadline, activity };
+            let order = Order::new(setting.seed, setting.deadline, activity);
             Some(Step { host: host?.clone(), role, peer, order })
         };
         let steps: Vec<Option<Step>> = match cell.level {

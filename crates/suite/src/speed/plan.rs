@@ -12,6 +12,7 @@ use crate::activity::{
 };
 use crate::books::flow_faults;
 use crate::border;
+use crate::dscp::Dscp;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
 use crate::script::{Role, Script, Step};
@@ -20,7 +21,7 @@ use crate::script::{Role, Script, Step};
 pub const MOST_STREAMS: u32 = 64;
 
 /// A request and its answer: as small as a packet may be, so that they take little of a slow line.
-const ASKED: Bytes = Bytes::new(16);
+pub(super) const ASKED: Bytes = Bytes::new(16);
 
 /// From one request to the next: on a line of 10 Mb/s requests take 0.4 % of its time.
 const ASKED_EVERY: Span = Span::from_milliseconds(20);
@@ -52,6 +53,9 @@ pub struct SpeedPlan {
     /// What datagrams are offered at, counted over their payload; only with such phases.
     #[serde(rename = "offered_bits_per_second", default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<BitRate>,
+    /// What headers of packets ask routers for, those of requests too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
 }
 
 /// It may have come with a file from anybody.
@@ -69,6 +73,7 @@ const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 
 /// Steps in pairs: the far host listens, the near one calls, whichever way data flows, since only one of them may be reachable.
 struct Pairs<'a> {
+    dscp: Option<Dscp>,
     near: &'a HostName,
     far: &'a HostName,
     setting: &'a CellSetting,
@@ -77,7 +82,10 @@ struct Pairs<'a> {
 
 impl Pairs<'_> {
     fn add(&mut self, listening: Activity, calling: Activity) {
-        let order = |activity| Order { seed: self.setting.seed, deadline: self.setting.deadline, activity };
+        let order = |activity| {
+            let order = Order::new(self.setting.seed, self.setting.deadline, activity);
+            Order { dscp: self.dscp, ..order }
+        };
         let peer = Some(self.steps.len());
         let [there, here] = [(self.far, None, listening), (self.near, peer, calling)].map(|(host, peer, activity)| {
             Step { host: host.clone(), role: Role::Network, peer, order: order(activity) }
@@ -118,7 +126,9 @@ impl SpeedPlan {
         // A margin for rounding; more than this is not sent.
         let expected_datagrams = (expected as u64).saturating_add(16);
         let send = |meeting| Activity::UdpSend(UdpSend { meeting, token, message, offered, duration });
-        let receive = |meeting| Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams });
+        let receive = |meeting| {
+            Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams, offered: Some(offered) })
+        };
         let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
         if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }
     }
@@ -152,7 +162,7 @@ impl Experiment for SpeedPlan {
     fn script(&self, cell: &SpeedCell, setting: &CellSetting) -> Script {
         let impairments = Impairments::new();
         let [Some(near), Some(far)] = self.hosts() else { return Script { impairments, steps: Vec::new() } };
-        let mut pairs = Pairs { near, far, setting, steps: Vec::new() };
+        let mut pairs = Pairs { dscp: self.dscp, near, far, setting, steps: Vec::new() };
         let time = if cell.phase == Phase::Idle { self.idle } else { self.time };
         pairs.ask(time);
         for is_up in [true, false] {

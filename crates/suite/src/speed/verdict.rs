@@ -5,6 +5,7 @@ use btu_stats::{Estimate, Histogram, Level, geometric_interval};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 
+use super::plan::ASKED;
 use super::{Phase, SpeedCell, SpeedPlan};
 use crate::experiment::{AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings};
 use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
@@ -12,8 +13,12 @@ use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
 /// In how many parts the course of a flow is told.
 const PARTS: usize = 20;
 
-/// Payload of a full segment of TCP/IP over Ethernet, with time stamps.
+/// Octets of an IP packet over Ethernet beside its headers and those of TCP with time stamps: payload of a full segment, over
+/// IPv4; over IPv6 headers are longer by [`LONGER_HEADER`].
 const SEGMENT: usize = 1448;
+
+/// The header of IPv6 is 40 octets long, that of IPv4 20.
+const LONGER_HEADER: usize = 20;
 
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -97,6 +102,8 @@ pub struct FlowSpeed {
     pub lost: Option<f64>,
     /// Datagrams that came after one that was sent later.
     pub overtaken: Option<u64>,
+    /// How unsteadily datagrams come, in seconds: the mean of |D| of RFC 3550, section 6.4.1, against the sender's schedule.
+    pub jitter_seconds: Option<f64>,
 }
 
 /// One flow of a cell, or several together.
@@ -118,6 +125,7 @@ struct Datagrams {
     arrived: u64,
     overtaken: u64,
     sent_bits_per_second: f64,
+    jitter: Option<Span>,
 }
 
 /// The accounts of each pair of a cell: who listens is at the far host, who calls at the near one.
@@ -174,6 +182,7 @@ fn arrived(direction: Direction, from: &Outcome, to: &Outcome) -> Option<Arrived
                     arrived: received.datagrams,
                     overtaken: received.reordered,
                     sent_bits_per_second,
+                    jitter: received.jitter,
                 }),
             })
         }
@@ -225,26 +234,51 @@ fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
 /// Judges a run by all that is stored of it.
 pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {
     let drawing = plan.frame().network.drawing().filter(|drawing| !drawing.bare);
-    let ends = drawing.as_ref().and_then(|drawing| {
-        let [near, far] = plan.hosts();
-        Some([drawing.station_called(near?.as_str())?, drawing.station_called(far?.as_str())?])
-    });
-    let way = drawing.as_ref().zip(ends);
-    let mut rows: Vec<SpeedRow> = plan.cells().into_iter().map(|cell| row(cell, cells, way)).collect();
+    let way = drawing.as_ref().and_then(|drawing| Way::of(plan, drawing));
+    let mut rows: Vec<SpeedRow> = plan.cells().into_iter().map(|cell| row(cell, cells, way.as_ref())).collect();
     let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(|row| row.round_trip);
     for row in rows.iter_mut().filter(|row| row.cell.phase != Phase::Idle) {
         let both = row.round_trip.zip(idle);
         row.queue_seconds = both.map(|(loaded, idle)| loaded.median.value - idle.median.value);
         row.buffer_delay = both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
     }
-    let expected = way.and_then(|(drawing, [near, far])| {
-        let one = |from, to| passage(drawing, from, to, 16 + AROUND_SEGMENT).map(|way| way.occupied + way.beyond);
-        Some(one(near, far)? + one(far, near)?)
-    });
+    let expected = way.as_ref().and_then(Way::round_trip);
     SpeedVerdict { rows, expected_round_trip_seconds: expected, warnings: warnings(cells) }
 }
 
-fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<(&Drawing, [StationId; 2])>) -> SpeedRow {
+/// What the closed forms know of the way between the two hosts.
+struct Way<'a> {
+    drawing: &'a Drawing,
+    near: StationId,
+    far: StationId,
+    /// By how much headers are longer than those of IPv4.
+    longer_header: usize,
+}
+
+impl<'a> Way<'a> {
+    fn of(plan: &SpeedPlan, drawing: &'a Drawing) -> Option<Self> {
+        let [near, far] = plan.hosts();
+        let longer_header = if plan.frame().network.is_ipv6() { LONGER_HEADER } else { 0 };
+        let [near, far] = [near?, far?].map(|host| drawing.station_called(host.as_str()));
+        Some(Self { drawing, near: near?, far: far?, longer_header })
+    }
+
+    /// What a request and its answer take, in seconds.
+    fn round_trip(&self) -> Option<f64> {
+        let octets = ASKED.count() as usize + AROUND_SEGMENT + self.longer_header;
+        let one = |from, to| passage(self.drawing, from, to, octets).map(|way| way.occupied + way.beyond);
+        Some(one(self.near, self.far)? + one(self.far, self.near)?)
+    }
+
+    /// Payload of TCP, in bits per second. A full frame is as long over IPv6: its payload is what is less.
+    fn bits_per_second(&self, direction: Direction) -> Option<f64> {
+        let (from, to) = if direction == Direction::Up { (self.near, self.far) } else { (self.far, self.near) };
+        let occupied = passage(self.drawing, from, to, SEGMENT + AROUND_SEGMENT)?.occupied;
+        Some((SEGMENT - self.longer_header) as f64 * 8.0 / occupied)
+    }
+}
+
+fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<&Way<'_>>) -> SpeedRow {
     let own = || cells.iter().filter(|measured| measured.cell == cell);
     let valid: Vec<&Observation> =
         own().filter(|measured| measured.is_valid()).map(|measured| &measured.seen).collect();
@@ -282,7 +316,7 @@ fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-fn flow(valid: &[&Observation], direction: Direction, way: Option<(&Drawing, [StationId; 2])>) -> Option<FlowSpeed> {
+fn flow(valid: &[&Observation], direction: Direction, way: Option<&Way<'_>>) -> Option<FlowSpeed> {
     let flows: Vec<Arrived> = valid.iter().filter_map(|seen| together(seen, direction)).collect();
     let rates: Vec<f64> = flows.iter().map(|flow| flow.bits_per_second).collect();
     let first = flows.first()?;
@@ -291,10 +325,7 @@ fn flow(valid: &[&Observation], direction: Direction, way: Option<(&Drawing, [St
         course.iter_mut().zip(&flow.course).for_each(|(sum, rate)| *sum += rate / flows.len() as f64);
     }
     let goodput = geometric_interval(&rates, Level::P95);
-    let expected = way.filter(|_| first.tcp.is_some()).and_then(|(drawing, [near, far])| {
-        let (from, to) = if direction == Direction::Up { (near, far) } else { (far, near) };
-        Some(SEGMENT as f64 * 8.0 / passage(drawing, from, to, SEGMENT + AROUND_SEGMENT)?.occupied)
-    });
+    let expected = way.filter(|_| first.tcp.is_some()).and_then(|way| way.bits_per_second(direction));
     let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);
     let tcp: Vec<TcpInfo> = flows.iter().filter_map(|flow| flow.tcp).collect();
     let datagrams: Vec<Datagrams> = flows.iter().filter_map(|flow| flow.datagrams).collect();
@@ -314,7 +345,13 @@ fn flow(valid: &[&Observation], direction: Direction, way: Option<(&Drawing, [St
         sent_bits_per_second: geometric_interval(&sent, Level::P95).map(|estimate| estimate.value),
         lost: share(sum(|one| one.sent).saturating_sub(sum(|one| one.arrived)), sum(|one| one.sent)),
         overtaken: (!datagrams.is_empty()).then(|| sum(|one| one.overtaken)),
+        jitter_seconds: mean(datagrams.iter().filter_map(|one| Some(one.jitter?.seconds()))),
     })
+}
+
+fn mean(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let numbers: Vec<f64> = numbers.collect();
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
 /// Processor time of one end's workers over the time of the longest.

@@ -71,6 +71,7 @@ fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
         inputs: (1..3).map(StationId).collect(),
         processors: Vec::new(),
         congestion_control: None,
+        ipv6: false,
     };
     let house = Rising::begin(request)?.finish()?;
     println!("up {:?}", house.privilege());

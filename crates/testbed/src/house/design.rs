@@ -18,6 +18,9 @@ pub const MOST_STATIONS: usize = 1_000;
 /// The shortest packet that every IPv4 host must take (RFC 791, section 3.2).
 const SMALLEST_MTU_BYTES: u32 = 68;
 
+/// The same of IPv6 (RFC 8200, section 5).
+const SMALLEST_MTU_OF_IPV6_BYTES: u32 = 1280;
+
 /// Open files of a house beside one for each station: pipes, sockets, netlink, with room to spare.
 const FURTHER_FILES: u64 = 64;
 
@@ -42,6 +45,9 @@ pub(super) struct Design {
     pub(super) processors: Vec<(StationId, Vec<u32>)>,
     /// What the stations' TCP uses; the host's own choice when absent.
     pub(super) congestion_control: Option<CongestionControl>,
+    /// Whether stations have IPv6 addresses beside those of IPv4.
+    #[serde(default)]
+    pub(super) ipv6: bool,
 }
 
 impl Design {
@@ -84,6 +90,18 @@ pub fn check(drawing: &Drawing) -> Result<(), TestbedError> {
         return Err(refuse(drawing, reason, format!("raise the hard limit: ulimit -Hn {needed}")));
     }
     Ok(())
+}
+
+/// Whether its stations can speak IPv6.
+pub(super) fn check_ipv6(drawing: &Drawing) -> Result<(), TestbedError> {
+    match layout::smallest_mtu(drawing).filter(|&mtu| mtu < SMALLEST_MTU_OF_IPV6_BYTES) {
+        None => Ok(()),
+        Some(mtu) => {
+            let reason = format!("an MTU of {mtu} bytes is too small for IPv6");
+            let remedy = format!("raise it to {SMALLEST_MTU_OF_IPV6_BYTES} B or more, or measure over IPv4");
+            Err(refuse(drawing, reason, remedy))
+        }
+    }
 }
 
 /// The longest frame, from destination address to check sequence, that a station of the raised network sends.

@@ -14,10 +14,10 @@ use btu_network::{Drawing, HostName, StationId};
 use btu_suite::congestion::CongestionControl;
 use serde::{Deserialize, Serialize};
 
-use super::design::{Design, check};
+use super::design::{Design, check, check_ipv6};
 use super::error::{Cause, TestbedError};
 use super::keeper::{Keeper, Lifeline};
-use super::layout::input_address;
+use super::layout::{input_address, ipv6_beside};
 use super::residents::agent_socket;
 use super::runtime::RuntimeDirectory;
 use super::words::{Blueprint, HouseEvent, Order, Privilege};
@@ -65,6 +65,10 @@ pub struct NetworkRequest {
     /// The congestion control that its stations' TCP uses; the host's own choice when absent.
     #[serde(default)]
     pub congestion_control: Option<CongestionControl>,
+    /// Whether its stations speak IPv6, too: each has the address in 2001:2::/48 whose last 32 bits are its address of IPv4,
+    /// and agents use that.
+    #[serde(default)]
+    pub ipv6: bool,
 }
 
 /// A station with an agent.
@@ -91,7 +95,7 @@ impl NetworkRequest {
         let address = if self.drawing.bare { input_address(&self.drawing, id) } else { station.address };
         StationPlace {
             station: HostName::from(station),
-            plain: station.address.into(),
+            plain: if self.ipv6 { ipv6_beside(station.address).0.into() } else { station.address.into() },
             impaired: self.inputs.contains(&id).then_some(address.into()),
             agent_socket: agent_socket(&self.runtime_directory, &station.name),
         }
@@ -179,11 +183,15 @@ impl Rising {
     /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be started.
     pub fn begin(mut request: NetworkRequest) -> Result<Self, TestbedError> {
         check(&request.drawing)?;
+        if request.ipv6 {
+            check_ipv6(&request.drawing)?;
+        }
         request.drawing.traffic.clear();
         let runtime_directory = request.runtime_directory.clone();
         let runtime = RuntimeDirectory::claim(&runtime_directory)?;
-        let NetworkRequest { drawing, capture, agents, inputs, processors, congestion_control, .. } = request.clone();
-        let design = Design { drawing, capture, agents, inputs, processors, congestion_control };
+        let NetworkRequest { drawing, capture, agents, inputs, processors, congestion_control, ipv6, .. } =
+            request.clone();
+        let design = Design { drawing, capture, agents, inputs, processors, congestion_control, ipv6 };
         let patience = design.patience() + MORE_PATIENCE;
         let has_wire = design.has_wire();
         let blueprint = Blueprint { design, runtime_directory, seed: request.seed };

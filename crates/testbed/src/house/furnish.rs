@@ -1,7 +1,7 @@
 //! Makes what a layout draws: namespaces, cables, addresses, settings.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,9 @@ impl Rooms {
             places.iter().try_for_each(|place| self.inside(place, || work(place)))
         };
         everywhere(&settle)?;
+        if layout.ipv6 {
+            everywhere(&allow_ipv6)?;
+        }
         if let Some(algorithm) = congestion_control {
             everywhere(&|place| choose(algorithm, place))?;
         }
@@ -112,6 +115,15 @@ fn settle(place: &Named) -> Result<(), TestbedError> {
     sysctl::settle_namespace().map_err(|error| links(format!("set the kernel's settings of {}", place.name), &error))
 }
 
+fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
+    if place.place == Place::Wire {
+        return Ok(());
+    }
+    let remedy = "use a kernel with IPv6 (boot without ipv6.disable=1), or measure over IPv4";
+    let operation = format!("let {} speak IPv6", place.name);
+    sysctl::allow_ipv6().map_err(|error| TestbedError::new(Cause::Links, operation, error, remedy))
+}
+
 fn choose(algorithm: &CongestionControl, place: &Named) -> Result<(), TestbedError> {
     sysctl::choose_congestion_control(algorithm).map_err(|error| {
         let operation = format!("let the TCP of {} use {algorithm}", place.name);
@@ -128,19 +140,17 @@ fn connect(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), Te
     netlink.up(index_of("lo").map_err(failed)?).map_err(failed)?;
     for end in layout.ends_in(place) {
         let what = format!("set up {} of {name}", end.name);
-        connect_end(&netlink, end).map_err(|error| links(what, &error))?;
+        connect_end(&netlink, layout, end).map_err(|error| links(what, &error))?;
     }
     introduce(&netlink, layout, place).map_err(failed)
 }
 
-fn connect_end(netlink: &Netlink, end: &End) -> io::Result<()> {
+fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> {
     let index = index_of(&end.name)?;
     if !end.offloads {
         set_offloads(&end.name, false)?;
     }
-    if let Some((address, prefix)) = end.address {
-        netlink.add_address(index, address, prefix)?;
-    }
+    layout.addresses(end).try_for_each(|(address, prefix)| netlink.add_address(index, address, prefix))?;
     netlink.up(index)?;
     match end.lan_port_of {
         Some(beyond) => netlink.plug(index, index_of(LAN)?, beyond),
@@ -156,7 +166,7 @@ fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()>
     }
     let door = index_of("eth0")?;
     let mut neighbours = layout.neighbours_of(place);
-    neighbours.try_for_each(|(address, mac): (Ipv4Addr, Mac)| netlink.add_neighbour(door, address, mac))
+    neighbours.try_for_each(|(address, mac): (IpAddr, Mac)| netlink.add_neighbour(door, address, mac))
 }
 
 fn await_carrier(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {

@@ -3,7 +3,7 @@
 mod bare;
 mod drawn;
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use btu_network::Drawing;
 
@@ -25,6 +25,15 @@ const LONGEST_INTERFACE_NAME: usize = 15;
 
 /// Length of the network's part of every address: 198.18.0.0/15 (RFC 2544, appendix C.2.2).
 const PREFIX: u8 = 15;
+
+/// The same of IPv6: 2001:2::/48 (RFC 5180, section 8).
+const PREFIX_IPV6: u8 = 48;
+
+/// The IPv6 address of who has this one of IPv4, with the length of the network's part: the last 32 bits are the same.
+pub(super) fn ipv6_beside(address: Ipv4Addr) -> (Ipv6Addr, u8) {
+    let [high, low] = [u32::from(address) >> 16, u32::from(address) & 0xffff];
+    (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, high as u16, low as u16), PREFIX_IPV6)
+}
 
 /// An Ethernet address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,18 +78,22 @@ pub(super) struct Layout {
     pub(super) stations: Vec<String>,
     /// Whether each station knows the others' Ethernet addresses from the start.
     pub(super) acquainted: bool,
+    /// Whether stations have IPv6 addresses beside those of IPv4.
+    pub(super) ipv6: bool,
 }
 
 impl Layout {
     /// The layout for `design`.
     pub(super) fn of(design: &Design) -> Self {
-        if design.drawing.bare { bare::layout(design) } else { drawn::layout(&design.drawing) }
+        let layout = if design.drawing.bare { bare::layout(design) } else { drawn::layout(&design.drawing) };
+        Self { ipv6: design.ipv6, ..layout }
     }
 
     /// Without any cables.
     fn of_stations(drawing: &Drawing) -> Self {
         let stations: Vec<String> = drawing.stations.iter().map(|station| station.name.clone()).collect();
-        Self { lan: false, cables: Vec::new(), acquainted: stations.len() <= MOST_ACQUAINTED, stations }
+        let acquainted = stations.len() <= MOST_ACQUAINTED;
+        Self { lan: false, cables: Vec::new(), acquainted, stations, ipv6: false }
     }
 
     /// Every place: the stations, then the wire's.
@@ -103,9 +116,16 @@ impl Layout {
 
     /// Where other places than `place` are found: every address outside it, with its Ethernet address; nothing where
     /// stations have to ask.
-    pub(super) fn neighbours_of(&self, place: Place) -> impl Iterator<Item = (Ipv4Addr, Mac)> {
+    pub(super) fn neighbours_of(&self, place: Place) -> impl Iterator<Item = (IpAddr, Mac)> {
         let others = self.ends().filter(move |end| self.acquainted && end.place != place);
-        others.filter_map(|end| Some((end.address?.0, end.mac)))
+        others.flat_map(|end| self.addresses(end).map(|(address, _)| (address, end.mac)))
+    }
+
+    /// Every address of an end, with its prefix length.
+    pub(super) fn addresses(&self, end: &End) -> impl Iterator<Item = (IpAddr, u8)> + use<> {
+        let second = end.address.filter(|_| self.ipv6).map(|(address, _)| ipv6_beside(address));
+        let first = end.address.map(|(address, prefix)| (IpAddr::from(address), prefix));
+        first.into_iter().chain(second.map(|(address, prefix)| (IpAddr::from(address), prefix)))
     }
 
     fn ends(&self) -> impl Iterator<Item = &End> {

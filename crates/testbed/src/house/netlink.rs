@@ -1,7 +1,7 @@
 //! Interfaces, addresses and neighbours of the calling thread's network namespace, by netlink, without async at the face.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 
 use rtnetlink::packet_route::link::{InfoData, InfoVeth};
@@ -69,13 +69,13 @@ impl Netlink {
     }
 
     /// Gives an interface an address.
-    pub(super) fn add_address(&self, index: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
-        self.ask(self.handle.address().add(index, address.into(), prefix).execute())
+    pub(super) fn add_address(&self, index: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
+        self.ask(self.handle.address().add(index, address, prefix).execute())
     }
 
     /// Notes for ever who answers to `address`.
-    pub(super) fn add_neighbour(&self, index: u32, address: Ipv4Addr, mac: Mac) -> io::Result<()> {
-        self.ask(self.handle.neighbours().add(index, address.into()).link_layer_address(&mac.0).execute())
+    pub(super) fn add_neighbour(&self, index: u32, address: IpAddr, mac: Mac) -> io::Result<()> {
+        self.ask(self.handle.neighbours().add(index, address).link_layer_address(&mac.0).execute())
     }
 
     fn ask(&self, request: impl Future<Output = Result<(), rtnetlink::Error>>) -> io::Result<()> {

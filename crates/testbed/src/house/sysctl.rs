@@ -19,12 +19,23 @@ const NAMESPACE: [(&str, &str); 11] = [
     // What one connection learned of a path (round trip, threshold) would otherwise start the next one: cells are
     // to be independent of each other.
     ("ipv4/tcp_no_metrics_save", "1"),
-    // The stations speak IPv4 only; the kernel's own IPv6 talk would be frames that nobody asked for.
+    // Stations speak IPv4 only, unless IPv6 was asked for; the kernel's own IPv6 talk would be frames that nobody asked for.
     ("ipv6/conf/all/disable_ipv6", "1"),
     ("ipv6/conf/default/disable_ipv6", "1"),
     // Where the module is loaded, bridged packets would take the way through the packet filter.
     ("bridge/bridge-nf-call-iptables", "0"),
     ("bridge/bridge-nf-call-arptables", "0"),
+];
+
+/// Settings of a namespace whose interfaces get IPv6 addresses, before they are made.
+const WITH_IPV6: [(&str, &str); 6] = [
+    // No address but the one that is given, nobody is asked whether somebody else has it, and no router.
+    ("ipv6/conf/default/addr_gen_mode", "1"),
+    ("ipv6/conf/default/accept_dad", "0"),
+    ("ipv6/conf/default/dad_transmits", "0"),
+    ("ipv6/conf/default/accept_ra", "0"),
+    ("ipv6/conf/all/disable_ipv6", "0"),
+    ("ipv6/conf/default/disable_ipv6", "0"),
 ];
 
 /// Settings that the namespace may lack because the kernel lacks the part they belong to.
@@ -35,17 +46,26 @@ pub(super) fn settle_namespace() -> io::Result<()> {
     NAMESPACE.iter().try_for_each(|(setting, value)| set(setting, value))
 }
 
+/// Lets interfaces of the namespace have IPv6 addresses, and keeps them as quiet as they can be.
+pub(super) fn allow_ipv6() -> io::Result<()> {
+    WITH_IPV6.iter().try_for_each(|(setting, value)| write(setting, value))
+}
+
 /// Lets TCP in the calling thread's namespace use this algorithm for connections that choose none.
 pub(super) fn choose_congestion_control(algorithm: &CongestionControl) -> io::Result<()> {
     set("ipv4/tcp_congestion_control", algorithm.as_str())
 }
 
 fn set(setting: &str, value: &str) -> io::Result<()> {
-    match fs::write(Path::new("/proc/sys/net").join(setting), value) {
+    match write(setting, value) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_optional(setting) => Ok(()),
-        Err(error) => Err(io::Error::new(error.kind(), format!("net/{setting} = {value}: {error}"))),
-        Ok(()) => Ok(()),
+        written => written,
     }
+}
+
+fn write(setting: &str, value: &str) -> io::Result<()> {
+    fs::write(Path::new("/proc/sys/net").join(setting), value)
+        .map_err(|error| io::Error::new(error.kind(), format!("net/{setting} = {value}: {error}")))
 }
 
 fn is_optional(setting: &str) -> bool {

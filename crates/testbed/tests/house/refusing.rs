@@ -110,6 +110,7 @@ fn request(directory: PathBuf, executable: &str) -> NetworkRequest {
         inputs: Vec::new(),
         processors: Vec::new(),
         congestion_control: None,
+        ipv6: false,
     }
 }
 

@@ -54,7 +54,7 @@ impl Setup for Udp {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let both_ways = terms.plan.pattern == Pattern::Bidirectional;
-        let post = Post::prepare(network(meeting)?, terms.token, &terms.callers)?;
+        let post = Post::prepare(network(meeting)?, terms.token, None, &terms.callers)?;
         Ok(Self { post, end: terms.end, both_ways, turns: terms.turns })
     }
 

@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use btu_suite::activity::Token;
+use btu_suite::dscp::Dscp;
 use btu_suite::pipe::SocketOptions;
 use btu_suite::record::TcpInfo;
 use btu_units::{Bytes, Span};
@@ -18,6 +19,7 @@ use super::info;
 use super::rest::Path;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
+use crate::sampling::Seen;
 use crate::sys::{option, stream};
 use crate::token;
 
@@ -34,6 +36,7 @@ pub(crate) struct Manner {
     send_buffer: Option<i32>,
     receive_buffer: Option<i32>,
     no_delay: bool,
+    dscp: Option<Dscp>,
 }
 
 impl Manner {
@@ -58,7 +61,13 @@ impl Manner {
             send_buffer: checked("pipe", options.send_buffer)?,
             receive_buffer: checked("pipe", options.receive_buffer)?,
             no_delay: options.no_delay.unwrap_or(true),
+            dscp: None,
         })
+    }
+
+    /// With this mark in the headers of its packets.
+    pub(crate) fn marked(self, dscp: Option<Dscp>) -> Self {
+        Self { dscp, ..self }
     }
 
     /// A new socket for `address` with these options.
@@ -72,7 +81,17 @@ impl Manner {
             option::clamp_window(&socket, bytes)?;
         }
         socket.set_tcp_nodelay(self.no_delay)?;
+        mark(&socket, address, self.dscp)?;
         Ok(socket)
+    }
+}
+
+/// Has the packets of a socket carry a code point; connections that a listener takes have it from there.
+pub(crate) fn mark(socket: &Socket, address: SocketAddr, dscp: Option<Dscp>) -> io::Result<()> {
+    match (dscp.map(Dscp::octet), address) {
+        (None, _) => Ok(()),
+        (Some(octet), SocketAddr::V4(_)) => socket.set_tos_v4(octet.into()),
+        (Some(octet), SocketAddr::V6(_)) => socket.set_tclass_v6(octet.into()),
     }
 }
 
@@ -186,6 +205,14 @@ impl Line {
     /// What the kernel knows of the connection.
     pub(crate) fn info(&self) -> Result<TcpInfo, TrafficError> {
         info::of(&self.stream).map_err(TrafficError::socket("read TCP_INFO", self.peer))
+    }
+
+    /// What there is to tell of a stream that goes out, or of requests.
+    pub(crate) fn seen(&self) -> io::Result<Seen> {
+        let tcp = info::of(&self.stream)?;
+        // The token was acknowledged, too.
+        let bytes = tcp.bytes_acked.saturating_sub(Token::default().len() as u64);
+        Ok(Seen { bytes, missing: None, tcp: Some(tcp) })
     }
 
     /// The path as a receiver sees it.

@@ -8,12 +8,11 @@
 //! meanwhile, and only then waits for more. With a window that was asked for it does not rest, so that the window opens
 //! as soon as it can.
 
-use std::error::Error;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, TcpReceive, Token};
+use btu_suite::activity::{Order, TcpReceive, Tell, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Received, Report, TcpInfo};
 use btu_units::{Bytes, Span, Time};
@@ -25,6 +24,7 @@ use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::progress::Progress;
+use crate::sampling::{Arrived, Sampling, Seen, Telling};
 use crate::size;
 use crate::sys::stream;
 
@@ -43,13 +43,14 @@ pub(crate) struct Receiver {
     progress: Progress,
     rest: Option<Rest>,
     deadline: Span,
+    sample_every: Option<Span>,
 }
 
 impl Receiver {
     /// Connects or listens.
     pub(crate) fn prepare(order: &Order, part: &TcpReceive, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
-        let manner = Manner::receiver(KIND, part.window)?;
+        let manner = Manner::receiver(KIND, part.window)?.marked(order.dscp);
         Ok(Self {
             buffer: vec![0; message],
             payload: Payload::new(order.seed, message),
@@ -58,28 +59,28 @@ impl Receiver {
             token: part.token,
             rest: part.window.is_none().then(Rest::new),
             deadline: order.deadline,
+            sample_every: order.sample_every,
         })
-    }
-
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
-        let limit = Limit::new(started, self.deadline, stop);
-        let line = self.seat.meet(&self.token, &limit)?;
-        line.write(&self.token, &limit, "start the sender")?;
-        let mut flow = Inflow::new(&line, &self.payload, self.progress, started);
-        flow.run(&mut self.buffer, self.rest, &limit)?;
-        let received = flow.account(line.info()?);
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Received(received) })
     }
 }
 
-impl Performance for Receiver {
+impl Telling for Receiver {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.seat.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
-        Ok(self.run(stop)?)
+    fn run(mut self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let line = self.seat.meet(&self.token, &limit)?;
+        line.write(&self.token, &limit, "start the sender")?;
+        let arrived = Arrived::default();
+        let mut flow = Inflow::new(&line, &self.payload, self.progress, started, &arrived);
+        let sampling = Sampling { every: self.sample_every, started, tell };
+        let look = || Ok(Seen { bytes: arrived.bytes(), ..line.seen()? });
+        sampling.during(look, || flow.run(&mut self.buffer, self.rest, &limit))?;
+        let received = flow.account(line.info()?);
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Received(received) })
     }
 }
 
@@ -99,10 +100,11 @@ struct Inflow<'a> {
     checked: u64,
     wrong: u64,
     progress: Progress,
+    arrived: &'a Arrived,
 }
 
 impl<'a> Inflow<'a> {
-    fn new(line: &'a Line, payload: &'a Payload, progress: Progress, started: Time) -> Self {
+    fn new(line: &'a Line, payload: &'a Payload, progress: Progress, started: Time, arrived: &'a Arrived) -> Self {
         Self {
             line,
             payload,
@@ -116,6 +118,7 @@ impl<'a> Inflow<'a> {
             checked: 0,
             wrong: 0,
             progress,
+            arrived,
         }
     }
 
@@ -182,6 +185,7 @@ impl<'a> Inflow<'a> {
         self.last_byte = now.since(self.started);
         self.first_byte.get_or_insert(self.last_byte);
         self.progress.note(self.last_byte, self.bytes);
+        self.arrived.note_bytes(self.bytes);
         limit.check_time(now, DOING, self.line.peer())
     }
 

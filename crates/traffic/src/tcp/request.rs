@@ -1,11 +1,10 @@
 //! The side that asks, over TCP: a closed loop of one user who waits for each answer.
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, Request};
+use btu_suite::activity::{Order, Request, Tell};
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
@@ -14,6 +13,7 @@ use super::watch::watched;
 use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
 use crate::error::TrafficError;
 use crate::payload::Payload;
+use crate::sampling::{Sampling, Seen, Telling};
 use crate::size;
 
 const KIND: &str = "request over TCP";
@@ -30,6 +30,7 @@ pub(crate) struct Requester {
     duration: Span,
     every: Option<Span>,
     deadline: Span,
+    sample_every: Option<Span>,
 }
 
 impl Requester {
@@ -37,31 +38,15 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         Ok(Self {
-            line: Line::connect(part.to, &part.token, &Manner::prompt(), order.deadline)?,
+            line: Line::connect(part.to, &part.token, &Manner::prompt().marked(order.dscp), order.deadline)?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             answer: vec![0; message],
             round_trip: Histogram::new(),
             duration: part.duration,
             every: part.every,
             deadline: order.deadline,
+            sample_every: order.sample_every,
         })
-    }
-
-    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
-        let limit = Limit::new(started, self.deadline, stop);
-        let end = started + self.duration;
-        let mut user = User {
-            line: &self.line,
-            request: self.request,
-            answer: self.answer,
-            round_trip: self.round_trip,
-            every: self.every,
-        };
-        let (requests, wrong) = watched(&self.line, &limit, ASK, || user.ask_until(end, &limit))?;
-        let answers = requests - wrong;
-        let requested = Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip };
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Requested(requested) })
     }
 }
 
@@ -114,13 +99,28 @@ fn stamp(message: &mut [u8], number: u64) {
     message[..room].copy_from_slice(&number.to_be_bytes()[8 - room..]);
 }
 
-impl Performance for Requester {
+impl Telling for Requester {
     fn endpoint(&self) -> Option<SocketAddr> {
         None
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
-        Ok(self.run(stop)?)
+    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let end = started + self.duration;
+        let mut user = User {
+            line: &self.line,
+            request: self.request,
+            answer: self.answer,
+            round_trip: self.round_trip,
+            every: self.every,
+        };
+        let sampling = Sampling { every: self.sample_every, started, tell };
+        let ask = || watched(&self.line, &limit, ASK, || user.ask_until(end, &limit));
+        let (requests, wrong) = sampling.during(|| Ok(Seen { bytes: 0, ..self.line.seen()? }), ask)?;
+        let answers = requests - wrong;
+        let requested = Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip };
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Requested(requested) })
     }
 }
 

@@ -31,7 +31,7 @@ impl Responder {
     /// Listens.
     pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
         let message = vec![0; size::tcp(KIND, part.message)?];
-        let door = Door::open(part.on, &Manner::prompt(), callers)?;
+        let door = Door::open(part.on, &Manner::prompt().marked(order.dscp), callers)?;
         Ok(Self { door, token: part.token, message, deadline: order.deadline })
     }
 

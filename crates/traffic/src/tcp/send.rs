@@ -1,10 +1,9 @@
 //! The sending half of a bulk TCP stream: one `send` per message, nothing else in the loop but counting.
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, TcpSend, Token, Work};
+use btu_suite::activity::{Order, TcpSend, Tell, Token, Work};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Sent};
 use btu_units::{Bytes, Span, Time};
@@ -14,6 +13,7 @@ use super::line::{Line, Manner};
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
+use crate::sampling::{Sampling, Telling};
 use crate::size;
 use crate::sys::stream;
 
@@ -31,13 +31,14 @@ pub(crate) struct Sender {
     work: Work,
     payload: Payload,
     deadline: Span,
+    sample_every: Option<Span>,
 }
 
 impl Sender {
     /// Connects or listens.
     pub(crate) fn prepare(order: &Order, part: &TcpSend, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
-        let manner = Manner::sender(KIND, part.window)?;
+        let manner = Manner::sender(KIND, part.window)?.marked(order.dscp);
         Ok(Self {
             payload: Payload::new(order.seed, message),
             seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline, callers)?,
@@ -45,31 +46,34 @@ impl Sender {
             message,
             work: part.work,
             deadline: order.deadline,
+            sample_every: order.sample_every,
         })
     }
+}
 
-    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+impl Telling for Sender {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.seat.endpoint()
+    }
+
+    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.seat.meet(&self.token, &limit)?;
         line.hear(&self.token, &limit)?;
         line.send_waits(limit.left(now()))?;
         let mut flow = Outflow { line: &line, payload: &self.payload, message: self.message, bytes: 0, messages: 0 };
-        flow.run(self.work, &limit)?;
-        line.finish_sending()?;
-        wait_for_close(&line, &limit)?;
+        let sampling = Sampling { every: self.sample_every, started, tell };
+        sampling.during(
+            || line.seen(),
+            || {
+                flow.run(self.work, &limit)?;
+                line.finish_sending()?;
+                wait_for_close(&line, &limit)
+            },
+        )?;
         let sent = Sent { bytes: Bytes::new(flow.bytes), messages: flow.messages, tcp: line.info()? };
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Sent(sent) })
-    }
-}
-
-impl Performance for Sender {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        self.seat.endpoint()
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
-        Ok(self.run(stop)?)
     }
 }
 

@@ -310,7 +310,7 @@ proptest! {
 
     #[test]
     fn no_datagram_makes_a_receiver_panic_hang_or_count_it(said in prop::collection::vec(sayings(), 0..60)) {
-        let part = UdpReceive { meeting: Meeting::Listen(HERE), token: TOKEN, message: Bytes::new(100), expected_datagrams: 20 };
+        let part = UdpReceive { meeting: Meeting::Listen(HERE), token: TOKEN, message: Bytes::new(100), expected_datagrams: 20, offered: None };
         let receiver = prepare(&order(Activity::UdpReceive(part)));
         let endpoint = receiver.endpoint().unwrap();
         let thread = thread::spawn(move || receiver.perform(&NEVER));

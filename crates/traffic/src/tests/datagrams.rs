@@ -23,7 +23,13 @@ fn sender(meeting: Meeting, message: u64, megabits: u64, milliseconds: u64) -> A
 }
 
 fn receiver(meeting: Meeting, message: u64, expected_datagrams: u64) -> Activity {
-    Activity::UdpReceive(UdpReceive { meeting, token: TOKEN, message: Bytes::new(message), expected_datagrams })
+    Activity::UdpReceive(UdpReceive {
+        meeting,
+        token: TOKEN,
+        message: Bytes::new(message),
+        expected_datagrams,
+        offered: None,
+    })
 }
 
 /// The loopback path loses nothing but what the receiver's buffer has no room for.

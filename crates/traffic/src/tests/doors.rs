@@ -25,7 +25,7 @@ fn listeners_of_datagrams() -> [Activity; 3] {
     let (offered, duration) = (BitRate::from_megabits_per_second(10), Span::from_milliseconds(100));
     [
         Activity::UdpSend(UdpSend { meeting, token, message, offered, duration }),
-        Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams: 10 }),
+        Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams: 10, offered: None }),
         Activity::Respond(Respond { on: HERE, transport: Transport::Udp, token, message }),
     ]
 }

@@ -2,6 +2,7 @@
 
 mod challenge;
 pub(crate) mod header;
+mod jitter;
 pub(crate) mod pace;
 pub(crate) mod post;
 pub(crate) mod receive;

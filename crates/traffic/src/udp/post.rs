@@ -18,6 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use btu_suite::activity::{Meeting, Token};
+use btu_suite::dscp::Dscp;
 use btu_suite::peers::Callers;
 use btu_units::Span;
 use socket2::SockRef;
@@ -27,6 +28,7 @@ use super::header::{HEADER, Header, Kind};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::{option, stream};
+use crate::tcp::line::mark;
 use crate::token;
 
 /// Between two greetings, and two farewells.
@@ -49,14 +51,20 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Binds, and for a caller fixes the peer; nothing is sent yet.
-    pub(crate) fn prepare(meeting: &Meeting, token: Token, callers: &Callers) -> Result<Self, TrafficError> {
+    /// Binds, and for a caller fixes the peer; nothing is sent yet. What is sent carries this code point.
+    pub(crate) fn prepare(
+        meeting: &Meeting,
+        token: Token,
+        dscp: Option<Dscp>,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let (address, callee) = match *meeting {
             Meeting::Listen(address) => (SocketAddr::new(address, 0), None),
             Meeting::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
             Meeting::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
         };
         let socket = bind(address).map_err(|source| TrafficError::Listen { address, source })?;
+        mark(&SockRef::from(&socket), address, dscp).map_err(TrafficError::socket("mark packets", address))?;
         if let Some(peer) = callee {
             socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
         }

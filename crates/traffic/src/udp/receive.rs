@@ -2,16 +2,16 @@
 //!
 //! Times are those at which the application had the datagram in hand; datagrams read together share one.
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, UdpReceive};
+use btu_suite::activity::{Order, Tell, UdpReceive};
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, Outcome, Report};
 use btu_units::{Bytes, Span, Time};
 
 use super::header::{HEADER, Header, Kind};
+use super::jitter::Jitter;
 use super::post::{Exchange, Post, is_pause};
 use super::seen::{Arrival, Seen};
 use super::send::LEAST;
@@ -19,6 +19,7 @@ use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::progress::Progress;
+use crate::sampling::{self, Arrived, Sampling, Telling};
 use crate::size;
 use crate::sys::batch::Incoming;
 
@@ -43,7 +44,9 @@ pub(crate) struct Receiver {
     payload: Payload,
     room: Incoming,
     progress: Progress,
+    jitter: Option<Jitter>,
     deadline: Span,
+    sample_every: Option<Span>,
 }
 
 impl Receiver {
@@ -56,22 +59,31 @@ impl Receiver {
             return Err(TrafficError::Order { activity: KIND, what });
         }
         Ok(Self {
-            post: Post::prepare(&part.meeting, part.token, callers)?,
+            post: Post::prepare(&part.meeting, part.token, order.dscp, callers)?,
             message,
             seen: Seen::new(part.expected_datagrams),
             payload: Payload::new(order.seed, message - HEADER),
             room: Incoming::new(message),
             progress: Progress::new(),
+            jitter: Jitter::of(part.offered, part.message),
             deadline: order.deadline,
+            sample_every: order.sample_every,
         })
     }
+}
 
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+impl Telling for Receiver {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.post.endpoint()
+    }
+
+    fn run(mut self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let exchange = self.post.meet(&limit)?;
         exchange.wait_at_most(std::time::Duration::from_millis(10))?;
         let drops_before = exchange.drops()?;
+        let arrived = Arrived::default();
         let stream = Inflow {
             exchange: &exchange,
             payload: &self.payload,
@@ -84,21 +96,15 @@ impl Receiver {
             farewell: None,
             told_to_stop: None,
             progress: self.progress,
+            jitter: self.jitter,
+            arrived: &arrived,
         };
-        let mut received = stream.run(&mut self.room, &limit)?;
+        let sampling = Sampling { every: self.sample_every, started, tell };
+        let look = || Ok(sampling::Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), tcp: None });
+        let mut received = sampling.during(look, || stream.run(&mut self.room, &limit))?;
         received.buffer_drops = u64::from(exchange.drops()?.wrapping_sub(drops_before));
         let outcome = Outcome::DatagramsReceived(received);
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome })
-    }
-}
-
-impl Performance for Receiver {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        self.post.endpoint()
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
-        Ok(self.run(stop)?)
     }
 }
 
@@ -136,6 +142,8 @@ struct Inflow<'a> {
     farewell: Option<Farewell>,
     told_to_stop: Option<Time>,
     progress: Progress,
+    jitter: Option<Jitter>,
+    arrived: &'a Arrived,
 }
 
 impl Inflow<'_> {
@@ -151,6 +159,8 @@ impl Inflow<'_> {
                     if let Some(first) = self.first {
                         self.progress.note(now.since(first), self.bytes());
                     }
+                    self.arrived.note_bytes(self.bytes());
+                    self.arrived.note_missing(self.seen.begun().saturating_sub(self.counts.datagrams));
                 }
                 // The sender is gone and our goodbye to it came back: what it sent before may still come.
                 Err(error) if is_pause(&error) || is_gone(&error) => {}
@@ -193,7 +203,9 @@ impl Inflow<'_> {
             self.counts.wrong += 1;
             return;
         }
-        match self.seen.note(header.number) {
+        let arrival = self.seen.note(header.number);
+        let is_new = matches!(arrival, Arrival::InOrder | Arrival::Reordered);
+        match arrival {
             Arrival::Impossible => self.counts.wrong += 1,
             Arrival::Duplicate => self.counts.duplicates += 1,
             Arrival::InOrder => self.counts.datagrams += 1,
@@ -204,6 +216,9 @@ impl Inflow<'_> {
         }
         self.first.get_or_insert(now);
         self.last = now;
+        if is_new && let Some(jitter) = &mut self.jitter {
+            jitter.take(header.number, now);
+        }
     }
 
     fn is_right(&self, number: u64, body: &[u8]) -> bool {
@@ -246,6 +261,7 @@ impl Inflow<'_> {
             span,
             first: self.first.map(|first| first.since(self.started)).unwrap_or_default(),
             farewell: self.farewell.is_some(),
+            jitter: self.jitter.and_then(|jitter| jitter.mean()),
             progress: self.progress.finish(span, bytes),
         }
     }

@@ -41,7 +41,7 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
         Ok(Self {
-            post: Post::prepare(&Meeting::Connect(part.to), part.token, &Callers::any())?,
+            post: Post::prepare(&Meeting::Connect(part.to), part.token, order.dscp, &Callers::any())?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             room: vec![0; message + 1],
             duration: part.duration,

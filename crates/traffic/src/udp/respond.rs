@@ -30,7 +30,7 @@ impl Responder {
     /// Binds.
     pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
-        let post = Post::prepare(&Meeting::Listen(part.on), part.token, callers)?;
+        let post = Post::prepare(&Meeting::Listen(part.on), part.token, order.dscp, callers)?;
         Ok(Self { post, room: vec![0; message + 1], deadline: order.deadline })
     }
 

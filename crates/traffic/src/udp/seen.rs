@@ -27,6 +27,11 @@ impl Seen {
         Self { bits: vec![0; expected.div_ceil(64) as usize], expected, next: 0 }
     }
 
+    /// One more than the highest number so far: how many have been sent at least.
+    pub(crate) fn begun(&self) -> u64 {
+        self.next
+    }
+
     /// Whether a datagram of that number can have been sent.
     pub(crate) fn expects(&self, number: u64) -> bool {
         number < self.expected

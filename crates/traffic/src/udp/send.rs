@@ -53,7 +53,7 @@ impl Sender {
             return Err(TrafficError::Order { activity: KIND, what });
         }
         Ok(Self {
-            post: Post::prepare(&part.meeting, part.token, callers)?,
+            post: Post::prepare(&part.meeting, part.token, order.dscp, callers)?,
             message,
             offered: part.offered,
             duration: part.duration,

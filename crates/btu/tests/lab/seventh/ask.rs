@@ -75,7 +75,7 @@ impl Experiment for AskPlan {
             host: self.frame.network.hosts()[station].clone(),
             role: Role::Network,
             peer,
-            order: Order { seed: setting.seed, deadline: setting.deadline, activity },
+            order: Order::new(setting.seed, setting.deadline, activity),
         };
         let steps = vec![step(1, None, respond), step(0, Some(0), request)];
         Script { impairments: Impairments::new(), steps }

@@ -45,7 +45,13 @@ fn plan() -> AskPlan {
             blocks: 2,
             budget: Span::from_seconds(30),
             deadline: Span::from_seconds(10),
-            network: Field::Drawing(Raised { name: "path".to_owned(), text, stations, congestion_control: None }),
+            network: Field::Drawing(Raised {
+                name: "path".to_owned(),
+                text,
+                stations,
+                congestion_control: None,
+                ipv6: false,
+            }),
         },
         messages: vec![Bytes::new(100), Bytes::new(1000)],
         duration: Span::from_milliseconds(200),
@@ -94,6 +100,7 @@ fn a_seventh_study_needs_no_other_file() {
         source,
         processors: Processors::default(),
         congestion_control: None,
+        ipv6: false,
     };
     let mut study = Scripted { plan: plan.clone(), scratch: laboratory.directory.path().to_owned() };
     run(&store, &lock, &mut study, &settings(&laboratory), Ground::Testbed(Box::new(testbed)), &mut Silent)

@@ -38,7 +38,7 @@ fn policy() -> Policy {
 }
 
 fn order(activity: Activity) -> Order {
-    Order { seed: 1, deadline: Span::from_seconds(10), activity }
+    Order::new(1, Span::from_seconds(10), activity)
 }
 
 fn sends(to: &str, work: Work) -> Order {

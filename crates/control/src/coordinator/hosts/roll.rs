@@ -101,7 +101,7 @@ type Player<'a> = &'a (usize, Guest);
 /// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how far that is true. Who fails
 /// says so in `hosts`.
 async fn play(ready: &[(usize, Guest)], hosts: &mut [Greeted]) -> (Vec<(usize, i128)>, u64) {
-    let order = &Order { seed: 0, deadline: DEADLINE, activity: Activity::Null };
+    let order = &Order::new(0, DEADLINE, Activity::Null);
     let prepare = |mut link: AgentLink| async move { link.prepare(1, 0, order).await };
     let prepared = together(ready.iter().collect(), hosts, prepare).await;
     let players = prepared.into_iter().map(|(player, _)| player).collect();

@@ -101,7 +101,7 @@ fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
         every: None,
     });
     // What is asked does not matter.
-    let order = |activity| Order { seed: 0, deadline: DEADLINE, activity };
+    let order = |activity| Order::new(0, DEADLINE, activity);
     let steps = vec![
         Step { host: called.clone(), role: Role::Network, peer: None, order: order(respond) },
         Step { host: asker.clone(), role: Role::Network, peer: Some(0), order: order(request) },

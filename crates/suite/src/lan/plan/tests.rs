@@ -21,6 +21,7 @@ fn plan() -> LanPlan {
                 text: String::new(),
                 stations,
                 congestion_control: None,
+                ipv6: false,
             }),
         },
         tasks: vec![Task::WpLoadProgram, Task::FmSort],

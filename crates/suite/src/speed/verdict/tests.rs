@@ -24,13 +24,20 @@ fn plan(phases: &[Phase]) -> SpeedPlan {
             blocks: 1,
             budget: Span::from_seconds(60),
             deadline: Span::from_seconds(60),
-            network: Field::Drawing(Raised { name: "10 Mb/s".to_owned(), text, stations, congestion_control: None }),
+            network: Field::Drawing(Raised {
+                name: "10 Mb/s".to_owned(),
+                text,
+                stations,
+                congestion_control: None,
+                ipv6: false,
+            }),
         },
         phases: phases.to_vec(),
         time: Span::from_seconds(2),
         idle: Span::from_seconds(1),
         streams: 2,
         offered: Some(btu_units::BitRate::from_megabits_per_second(1)),
+        dscp: None,
     }
 }
 
@@ -164,6 +171,7 @@ fn datagrams_are_counted_lost_and_never_faster_than_sent() {
         first: Span::ZERO,
         span: Span::from_milliseconds(1900),
         farewell: true,
+        jitter: None,
         progress: Vec::new(),
     };
     let pairs = vec![asked(&[10]), [Outcome::DatagramsReceived(received), Outcome::DatagramsSent(sent)]];

@@ -228,6 +228,7 @@ fn streamed(block: u32, arrived: u64) -> CellRecord {
         first: Span::ZERO,
         span: Span::from_milliseconds(100),
         farewell: true,
+        jitter: None,
         progress: Vec::new(),
     };
     let network =

@@ -23,7 +23,7 @@ fn prepare(end: End, meeting: Meeting, drawing: &Drawing, carrier: Carrier) -> B
     let pipe = PipePlan { socket, ..PipePlan::new(3, carrier.kind(), Place::Here) };
     let (meeting, token) = (PipeMeeting::Network(meeting), *b"sixteen byte key");
     let part = DrawEnd { end, meeting, token, drawing: drawing.clone(), pipe };
-    let order = Order { seed: 9, deadline: Span::from_seconds(20), activity: Activity::Draw(Box::new(part)) };
+    let order = Order::new(9, Span::from_seconds(20), Activity::Draw(Box::new(part)));
     crate::prepare(&order, &Callers::any()).expect("it can be set up").expect("is traffic")
 }
 

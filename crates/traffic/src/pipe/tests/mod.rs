@@ -30,7 +30,7 @@ fn plan(kind: Kind, pattern: Pattern, sizes: &str) -> PipePlan {
 
 fn order(end: End, meeting: PipeMeeting, plan: &PipePlan) -> Order {
     let part = PipeEnd { end, meeting, token: *b"sixteen byte key", plan: plan.clone(), turns: false };
-    Order { seed: 9, deadline: Span::from_seconds(20), activity: Activity::Pipe(Box::new(part)) }
+    Order::new(9, Span::from_seconds(20), Activity::Pipe(Box::new(part)))
 }
 
 fn prepare(end: End, meeting: PipeMeeting, plan: &PipePlan) -> Result<Box<dyn Performance>, String> {

@@ -136,7 +136,7 @@ fn quic_takes_no_stranger_and_no_wrong_token() {
         plan: plan.clone(),
         turns: false,
     };
-    let order = Order { seed: 9, deadline: Span::from_seconds(20), activity: Activity::Pipe(Box::new(part)) };
+    let order = Order::new(9, Span::from_seconds(20), Activity::Pipe(Box::new(part)));
     let wrong = crate::prepare(&order, &Callers::any()).expect("is set up").expect("is traffic").perform(&NEVER);
     assert!(wrong.is_err());
     let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), &plan).expect("is set up");

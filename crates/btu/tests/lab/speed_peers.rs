@@ -1,0 +1,317 @@
+//! `btu speed` next to iperf3 and ping, in the stations of one network that stands: the same line, the same minute.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Child;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use btu_testbed::capture::{Block, read};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::drawn::{Lab, is_there};
+use crate::support::{send, text};
+
+/// Of iperf3's rate, and of ping's round trips.
+const RATE: f64 = 0.02;
+const TRIP: f64 = 0.05;
+
+/// Stations of a network that stands, between which `btu speed` goes as between real hosts.
+struct Pair {
+    lab: Lab,
+    near: &'static str,
+    far: &'static str,
+}
+
+/// What a run said, and when each phase was under way, by the wall clock in seconds.
+struct Told {
+    result: Value,
+    phases: BTreeMap<String, (f64, f64)>,
+}
+
+fn wall_clock() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs_f64()
+}
+
+fn line(megabits: u32, more: &str) -> String {
+    let ends = "between = [\"client\", \"server\"]";
+    format!("[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    assert!(!values.is_empty(), "nothing was measured");
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+impl Pair {
+    fn of(lab: Lab, near: &'static str, far: &'static str) -> Self {
+        let pair = Self { lab, near, far };
+        pair.make_ssh();
+        pair
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.lab.home.path().join(name).to_str().expect("text").to_owned()
+    }
+
+    /// In the place of ssh: says where the host is, and starts an agent in the far station after it has taken the program
+    /// that is sent there, which is its own.
+    fn make_ssh(&self) {
+        let btu = env!("CARGO_BIN_EXE_btu");
+        let octets = fs::metadata(btu).expect("the program").len();
+        let script = format!(
+            "#!/bin/sh\ncase \"$1\" in -G) echo hostname {far}; exit;; esac\nhead -c {octets} >/dev/null\n\
+             echo btu-agent-is-ready\nexec {btu} net exec {far} -- {btu} agent --stdio\n",
+            far = self.far
+        );
+        fs::write(self.path("ssh"), script).expect("a script");
+        fs::set_permissions(self.path("ssh"), fs::Permissions::from_mode(0o700)).expect("its mode");
+    }
+
+    fn speed(&self, arguments: &[&str]) -> Child {
+        let (ssh, data) = (format!("BTU_SSH={}", self.path("ssh")), format!("BTU_DATA={}", self.path("data")));
+        let own =
+            ["env", &ssh, &data, env!("CARGO_BIN_EXE_btu"), "speed", "--ssh", self.far, "--quiet", "--json-lines"];
+        self.lab.exec(self.near, &[&own[..], arguments].concat()).spawn().expect("btu starts")
+    }
+
+    fn told(&self, arguments: &[&str]) -> Told {
+        let mut child = self.speed(arguments);
+        let mut phases: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        let mut result = Value::Null;
+        for line in BufReader::new(child.stdout.take().expect("a pipe")).lines() {
+            let document: Value = serde_json::from_str(&line.expect("a line")).expect("a line of JSON");
+            if document["kind"] == "result" {
+                result = document["result"].clone();
+                continue;
+            }
+            assert_eq!(document["kind"], "interval", "{document}");
+            let (now, length) = (wall_clock(), 1.0);
+            let cell = document["cell"].as_str().expect("a cell").to_owned();
+            phases.entry(cell).or_insert((now - length, now)).1 = now;
+        }
+        let output = child.wait_with_output().expect("btu ends");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        Told { result, phases }
+    }
+
+    /// Goodput of a stream in Mb/s, by iperf3's receiver: the median of its seconds.
+    fn iperf3(&self, more: &[&str]) -> Value {
+        let mut server = self.lab.exec(self.far, &["iperf3", "-s", "-1", "-J"]).spawn().expect("btu runs");
+        self.lab.await_command("iperf3 -s -1 -J");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let client = ["iperf3", "-J", "--get-server-output", "-c", self.far];
+        let output = loop {
+            let output = self.lab.exec(self.near, &[&client[..], more].concat()).output().expect("btu runs");
+            // It may not listen yet.
+            if output.status.success() || Instant::now() > deadline {
+                break output;
+            }
+        };
+        server.wait().expect("iperf3 ends");
+        serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON")
+    }
+
+    fn iperf3_rate(&self, more: &[&str]) -> f64 {
+        let result = self.iperf3(more);
+        // Who receives tells: the server of a stream up, the client of one down.
+        let own = if more.contains(&"-R") { &result } else { &result["server_output_json"] };
+        let seconds = own["intervals"].as_array().unwrap_or_else(|| panic!("{result}"));
+        median(seconds.iter().filter_map(|second| second["sum"]["bits_per_second"].as_f64()).collect())
+    }
+
+    /// A ping every 20 ms, as requests are sent.
+    fn ping(&self) -> Child {
+        let ping = ["ping", "-n", "-D", "-i", "0.02", "-s", "64", self.far];
+        let child = self.lab.exec(self.near, &ping).spawn().expect("btu runs");
+        self.lab.await_command(&ping.join(" "));
+        child
+    }
+
+    /// What pings took that were answered between two moments, in seconds.
+    fn pings(&self, child: Child) -> Vec<(f64, f64)> {
+        let (ping, _) = self.lab.processes().into_iter().find(|(_, line)| line.starts_with("ping ")).expect("it runs");
+        send(ping, Signal::SIGINT);
+        let said = text(&child.wait_with_output().expect("it ends").stdout);
+        let answer = |line: &str| {
+            let at: f64 = line.strip_prefix('[')?.split_once(']')?.0.parse().ok()?;
+            let milliseconds: f64 = line.split_once("time=")?.1.split(' ').next()?.parse().ok()?;
+            Some((at, milliseconds / 1e3))
+        };
+        said.lines().filter_map(answer).collect()
+    }
+}
+
+fn row<'a>(result: &'a Value, phase: &str) -> &'a Value {
+    let rows = result["rows"].as_array().unwrap_or_else(|| panic!("no rows: {result}"));
+    rows.iter().find(|row| row["phase"] == phase).unwrap_or_else(|| panic!("no phase {phase}: {result}"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+/// Rates within 2 % of iperf3's; round trips of each phase within 5 % of what ping sees at the same time.
+fn agrees(pair: &Pair, what: &str, time: &str, seconds: &str) {
+    let ping = pair.ping();
+    let Told { result, phases } = pair.told(&["-t", time]);
+    let pings = pair.pings(ping);
+    for (phase, &(from, to)) in &phases {
+        let meanwhile = pings.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, time)| *time);
+        let seen = median(meanwhile.collect());
+        let told = number(&row(&result, phase)["round_trip"]["median"]["value"]);
+        println!("{what}, {phase}: {:.2} ms, ping {:.2} ms", told * 1e3, seen * 1e3);
+        // ping rounds to three digits, and the ends of a request are programs: 0.1 ms beside the 5 %.
+        assert!((told - seen).abs() <= seen * TRIP + 1e-4, "{what}, {phase}: {told} s, ping {seen} s");
+    }
+    for (phase, more) in [("up", &["-t", seconds][..]), ("down", &["-t", seconds, "-R"])] {
+        let (told, seen) = (number(&row(&result, phase)["flows"][0]["goodput"]["value"]), pair.iperf3_rate(more));
+        println!("{what}, {phase}: {:.3} Mb/s, iperf3 {:.3} Mb/s", told / 1e6, seen / 1e6);
+        assert!((told / seen - 1.0).abs() <= RATE, "{what}, {phase}: {told} b/s, iperf3 {seen} b/s");
+    }
+}
+
+#[test]
+fn iperf3_and_ping_see_the_same_of_lines() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else { return };
+    let pair = Pair::of(lab, "client", "server");
+    for (megabits, delay) in [(10, "10 ms"), (100, "5 ms")] {
+        pair.lab.up(&line(megabits, &format!("delay = \"{delay}\"")));
+        agrees(&pair, &format!("{megabits} Mb/s, {delay}"), "4 s", "4");
+        assert!(pair.lab.output(&["net", "down"]).status.success());
+    }
+    pair.lab.assert_gone();
+}
+
+#[test]
+fn iperf3_and_ping_see_the_same_of_a_bloated_home() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else { return };
+    let pair = Pair::of(lab, "laptop", "server");
+    let output = pair.lab.output(&["net", "up", "home-bloated"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    agrees(&pair, "home-bloated", "6 s", "6");
+    assert!(pair.lab.output(&["net", "down"]).status.success());
+    pair.lab.assert_gone();
+}
+
+/// On a cable without a rate the programs are what is measured: btu is as fast as iperf3 at least, but for what rates of
+/// two runs in a row differ by.
+#[test]
+fn on_a_bare_cable_it_is_as_fast_as_iperf3() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else { return };
+    let pair = Pair::of(lab, "test", "passive");
+    let output = pair.lab.output(&["net", "up", "veth"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let ping = pair.ping();
+    let first = pair.told(&["-t", "1 s"]);
+    let pings = pair.pings(ping);
+    let idle = first.phases["idle"];
+    let seen = median(pings.iter().filter(|(at, _)| (idle.0..idle.1).contains(at)).map(|(_, time)| *time).collect());
+    let told = number(&row(&first.result, "idle")["round_trip"]["median"]["value"]);
+    println!("idle {:.3} ms, ping {:.3} ms", told * 1e3, seen * 1e3);
+    // Two programs have to be woken for a request, and one for an answer of the kernel to a ping: some 0.1 ms.
+    assert!((told - seen).abs() <= seen * TRIP + 1.5e-4, "{told} s, ping {seen} s");
+    let up = |result: &Value| number(&row(result, "up")["flows"][0]["goodput"]["value"]);
+    let ratios: Vec<f64> =
+        (0..3).map(|_| up(&pair.told(&["-t", "1 s"]).result) / pair.iperf3_rate(&["-t", "2"])).collect();
+    println!("of iperf3's rate: {ratios:?}");
+    assert!(median(ratios.clone()) >= 1.0 - RATE, "{ratios:?}");
+    assert!(pair.lab.output(&["net", "down"]).status.success());
+    pair.lab.assert_gone();
+}
+
+/// Datagrams are lost one by one with a known probability: both tools count as many as that allows.
+#[test]
+fn loss_is_binomial_in_both_eyes() {
+    const SHARE: f64 = 0.02;
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
+    let pair = Pair::of(lab, "client", "server");
+    pair.lab.up(&line(100, &format!("delay = \"2 ms\"\nloss = \"{} %\"", SHARE * 100.0)));
+    let Told { result, .. } = pair.told(&["-R", "-t", "2 s", "--udp", "20 Mb/s", "--dscp", "EF"]);
+    let flow = &row(&result, "datagrams-down")["flows"][0];
+    let sum = pair.iperf3(&["-u", "-R", "-b", "20M", "-l", "1400", "-t", "2"])["end"]["sum"].clone();
+    // 20 Mb/s of 1400 octets for 2 s.
+    let datagrams = 20e6 * 2.0 / (1400.0 * 8.0);
+    let deviation = (SHARE * (1.0 - SHARE) / datagrams).sqrt();
+    for (who, lost) in [("btu", number(&flow["lost"])), ("iperf3", number(&sum["lost_percent"]) / 100.0)] {
+        println!("{who}: {:.3} % lost", lost * 100.0);
+        // Four standard deviations: a false alarm in 16,000.
+        assert!((lost - SHARE).abs() <= 4.0 * deviation, "{who}: {lost}");
+    }
+    // A datagram takes 115 us of the line, and is due every 560 us: nothing waits, but for what a busy machine does.
+    let jitter = number(&flow["jitter_seconds"]);
+    println!("jitter {:.3} ms, iperf3 {:.3} ms", jitter * 1e3, number(&sum["jitter_ms"]));
+    assert!((0.0..0.5e-3).contains(&jitter), "{jitter} s");
+    assert!(pair.lab.output(&["net", "down"]).status.success());
+    pair.lab.assert_gone();
+}
+
+/// Octets of type of service or traffic class of packets whose payload is long, with how often each was seen.
+fn marks(octets: &[u8]) -> BTreeMap<u8, usize> {
+    let (blocks, _) = read(octets).expect("a capture");
+    let mut seen = BTreeMap::new();
+    for block in blocks {
+        let Block::Packet { frame, .. } = block else { continue };
+        let mark = match frame.get(12..14) {
+            Some([0x08, 0x00]) => frame.get(15).copied(),
+            Some([0x86, 0xdd]) => frame.get(14..16).map(|head| head[0] << 4 | head[1] >> 4),
+            _ => None,
+        };
+        if let Some(mark) = mark.filter(|_| frame.len() > 1000) {
+            // The two lowest bits are those of explicit congestion notification.
+            *seen.entry(mark & 0xfc).or_default() += 1;
+        }
+    }
+    seen
+}
+
+/// Every full packet carries what `--dscp` asks for, whichever way it goes.
+#[test]
+fn packets_carry_the_mark_that_was_asked_for() {
+    let Some(lab) = Lab::open_once() else { return };
+    let pair = Pair::of(lab, "client", "server");
+    let frames = pair.path("frames");
+    let file = pair.lab.file(&line(10, ""));
+    let output = pair.lab.output(&["net", "up", file.to_str().expect("text"), "--capture", &frames]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    pair.told(&["-t", "300 ms", "--udp", "2 Mb/s", "--dscp", "AF41"]);
+    assert!(pair.lab.output(&["net", "down"]).status.success());
+    let seen = marks(&fs::read(format!("{frames}/client.pcapng")).expect("a capture"));
+    println!("{seen:?}");
+    // AF41 is 34, two bits to the left. Both streams of both directions at 10 Mb/s: some 250 frames each.
+    assert!(seen.get(&0x88).is_some_and(|count| *count > 400), "{seen:?}");
+    assert_eq!(seen.len(), 1, "unmarked: {seen:?}");
+    pair.lab.assert_gone();
+}
+
+/// Whichever end dies, both are free again within two seconds.
+#[test]
+fn a_killed_end_frees_both_within_two_seconds() {
+    let Some(lab) = Lab::open_once() else { return };
+    let pair = Pair::of(lab, "client", "server");
+    pair.lab.up(&line(10, ""));
+    for (who, victim) in [("near", "speed --ssh"), ("far", "agent --stdio")] {
+        let mut child = pair.speed(&["-t", "20 s", "--patience", "100 ms"]);
+        // Workers at both ends: requests, and a stream up.
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let workers = || pair.lab.processes().iter().filter(|(_, line)| line.contains("internal worker")).count();
+        while workers() < 4 {
+            assert!(Instant::now() < deadline, "{who}: no workers");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let is_it = |line: &str| line.contains(victim) && !line.contains("net exec") && !line.starts_with("/bin/sh");
+        let killed = Instant::now();
+        send(pair.lab.process(victim, is_it), Signal::SIGKILL);
+        while workers() > 0 {
+            assert!(killed.elapsed() < Duration::from_secs(2), "{who}: {:?}", pair.lab.processes());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        println!("{who} end killed: free after {:?}", killed.elapsed());
+        child.wait().expect("btu ends");
+    }
+    assert!(pair.lab.output(&["net", "down"]).status.success());
+    pair.lab.assert_gone();
+}

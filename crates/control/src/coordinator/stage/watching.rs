@@ -1,0 +1,75 @@
+//! Telling what moves while a script is played.
+
+use std::future::Future;
+use std::pin::pin;
+
+use btu_suite::activity::Word;
+use btu_suite::network::HostName;
+use btu_suite::sample::{Intervals, Sample};
+use btu_suite::script::Script;
+use futures_util::stream::{self, SelectAll};
+use futures_util::{FutureExt, Stream, StreamExt, select_biased};
+
+use super::super::client::AgentLink;
+use super::super::{Observer, Phase, Progress};
+
+/// For scripts that nobody watches.
+pub(super) struct Unwatched;
+
+impl Observer for Unwatched {
+    fn phase(&mut self, _: Phase) {}
+    fn progress(&mut self, _: &Progress) {}
+    fn notice(&mut self, _: &str) {}
+}
+
+/// Waits for `work`, and tells meanwhile what the workers of a cell say of their streams. Words that do not come are no
+/// failure of the work.
+pub(super) async fn watched<T>(
+    work: impl Future<Output = T>,
+    (cell, script): (u64, &Script),
+    links: &[(HostName, AgentLink)],
+    observer: &mut dyn Observer,
+) -> T {
+    let Some(every) = observer.every() else { return work.await };
+    let mut intervals = Intervals::of(script, every);
+    let mut work = pin!(work.fuse());
+    let mut samples = listen(cell, script, &intervals, links);
+    loop {
+        select_biased! {
+            told = samples.select_next_some() => {
+                match told {
+                    (step, Some(sample)) => intervals.add(step, sample),
+                    (step, None) => intervals.end(step),
+                }
+                while let Some(interval) = intervals.ready() {
+                    observer.interval(&interval);
+                }
+            }
+            done = work => return done,
+        }
+    }
+}
+
+type Samples = SelectAll<std::pin::Pin<Box<dyn Stream<Item = (usize, Option<Sample>)>>>>;
+
+/// What every worker that moves a stream tells: its step, and nothing for its end.
+fn listen(cell: u64, script: &Script, intervals: &Intervals, links: &[(HostName, AgentLink)]) -> Samples {
+    let mut all = SelectAll::new();
+    for index in intervals.steps() {
+        let host = script.steps.get(index).map(|step| &step.host);
+        let Some((_, link)) = links.iter().find(|(name, _)| Some(name) == host) else { continue };
+        let words = link.clone().follow(cell, index as u32);
+        let samples = stream::once(words).filter_map(async |words| words.ok()).flat_map(|words| {
+            stream::unfold(words, async |mut words| {
+                let word = words.next().await.ok()??;
+                Some((word, words))
+            })
+        });
+        let told = samples.filter_map(async |word| match word {
+            Word::Sample(sample) => Some(Some(*sample)),
+            _ => None,
+        });
+        all.push(told.chain(stream::once(async { None })).map(move |sample| (index, sample)).boxed_local());
+    }
+    all
+}

@@ -1,0 +1,80 @@
+//! What moved in an interval, as a line while it is measured.
+
+use btu_suite::sample::{FlowInterval, Interval};
+
+use crate::number::{NOTHING, three_digits};
+
+/// Milliseconds in a second, bits per second in a Mb/s, bytes in a KiB.
+const MILLI: f64 = 1e3;
+const MEGA: f64 = 1e6;
+const KIBI: f64 = 1024.0;
+
+/// A line for each direction, or one where nothing but requests went over the network; at most 80 columns where names are
+/// short. `cell` is what is measured.
+pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
+    let head = format!("{cell:<14} {:>4.0} s", interval.to_seconds);
+    let request = interval.request_seconds.map(|seconds| format!("request {} ms", milliseconds(seconds)));
+    if interval.flows.is_empty() {
+        return vec![[head, request.unwrap_or_default()].join("  ").trim_end().to_owned()];
+    }
+    let mut lines: Vec<String> = interval.flows.iter().map(|flow| format!("{head}  {}", moved(flow))).collect();
+    if let (Some(first), Some(request)) = (lines.first_mut(), request) {
+        first.push_str("  ");
+        first.push_str(&request);
+    }
+    lines
+}
+
+fn moved(flow: &FlowInterval) -> String {
+    let rate = format!("{:>6} Mb/s", three_digits(flow.goodput_bits_per_second / MEGA));
+    let again = flow.segments_sent_again.map(|segments| format!("{segments} sent again"));
+    let window = flow.congestion_window_bytes.map(|bytes| format!("window {} KiB", three_digits(bytes as f64 / KIBI)));
+    let round_trip = flow.round_trip_seconds.map(|seconds| format!("RTT {} ms", milliseconds(seconds)));
+    let missed = flow.missed.map(|missed| format!("{missed} missed"));
+    let parts = [Some(rate), again, missed, window, round_trip];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+fn milliseconds(seconds: f64) -> String {
+    if seconds > 0.0 { three_digits(seconds * MILLI) } else { NOTHING.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::network::HostName;
+
+    use super::*;
+
+    #[test]
+    fn rate_resent_window_and_round_trips_stand_on_a_line() {
+        let [from, to] = ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name"));
+        let flow = FlowInterval {
+            from,
+            to,
+            goodput_bits_per_second: 938_000.0,
+            segments_sent_again: Some(3),
+            congestion_window_bytes: Some(262_144),
+            round_trip_seconds: Some(1.83),
+            missed: None,
+        };
+        let datagrams = FlowInterval {
+            segments_sent_again: None,
+            congestion_window_bytes: None,
+            round_trip_seconds: None,
+            missed: Some(7),
+            ..flow.clone()
+        };
+        let mut interval = Interval {
+            from_seconds: 2.0,
+            to_seconds: 3.0,
+            request_seconds: Some(1.87),
+            flows: vec![flow.clone(), FlowInterval { goodput_bits_per_second: 14.6e6, ..flow }],
+        };
+        let mut lines = interval_lines("both", &interval);
+        interval.flows = vec![datagrams];
+        lines.extend(interval_lines("datagrams-down", &interval));
+        interval.flows.clear();
+        lines.extend(interval_lines("idle", &interval));
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+}

@@ -1,0 +1,224 @@
+//! How far streams are while they are under way: what their ends tell now and then, and what that amounts to.
+
+use std::collections::BTreeMap;
+
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::activity::Activity;
+use crate::network::HostName;
+use crate::record::TcpInfo;
+use crate::script::Script;
+
+/// How far a stream is, told by one of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// When, since `go`, by the monotonic clock of that end.
+    #[serde(rename = "at_ns")]
+    pub at: Span,
+    /// Payload so far: at a receiver what was handed to the application, at a sender what the peer's kernel has
+    /// acknowledged. Zero of requests.
+    pub bytes: Bytes,
+    /// Datagrams that are missing among those up to the highest number that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
+    /// What the kernel knows of the connection, of TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpInfo>,
+}
+
+/// What moved between two samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Interval {
+    /// When it began, in seconds since the start of the cell.
+    pub from_seconds: f64,
+    /// When it ended.
+    pub to_seconds: f64,
+    /// How long requests take: the kernel's smoothed round trip of their connection.
+    pub request_seconds: Option<f64>,
+    /// One for each direction, all connections together.
+    pub flows: Vec<FlowInterval>,
+}
+
+/// What moved from one host to another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowInterval {
+    /// The sender's host.
+    pub from: HostName,
+    /// The receiver's.
+    pub to: HostName,
+    /// Payload that arrived over time, by the receiver's count and clock.
+    pub goodput_bits_per_second: f64,
+    /// Segments that TCP sent again in the interval.
+    pub segments_sent_again: Option<u64>,
+    /// What may be under way unacknowledged (TCP's congestion window) at its end, of all connections together.
+    pub congestion_window_bytes: Option<u64>,
+    /// The longest smoothed round trip of the connections themselves at its end.
+    pub round_trip_seconds: Option<f64>,
+    /// Datagrams that were missed in the interval; below zero where late ones filled older gaps.
+    pub missed: Option<i64>,
+}
+
+/// What a step of a script does, for who watches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Receives,
+    Sends,
+    Asks,
+}
+
+/// A step that is watched.
+#[derive(Debug)]
+struct Watched {
+    part: Part,
+    /// From whom to whom data goes.
+    way: (HostName, HostName),
+    /// What it told, by the number of the interval that ended then.
+    told: BTreeMap<u64, Sample>,
+    last: Sample,
+    /// Whether it has ended: nobody waits for it any more.
+    has_ended: bool,
+}
+
+/// Makes intervals of what the steps of a script tell.
+#[derive(Debug)]
+pub struct Intervals {
+    every: Span,
+    steps: BTreeMap<usize, Watched>,
+    /// The interval that is told next, from 1.
+    next: u64,
+}
+
+/// Most intervals that are kept while one step lags behind the others.
+const MOST_KEPT: usize = 64;
+
+impl Intervals {
+    /// Of a script whose steps tell a sample `every` so often.
+    pub fn of(script: &Script, every: Span) -> Self {
+        let steps = script.steps.iter().enumerate().filter_map(|(index, step)| {
+            let part = part(&step.order.activity)?;
+            let is_peer = |(_, other): &(usize, &crate::script::Step)| other.peer == Some(index);
+            let peer = match step.peer {
+                Some(peer) => script.steps.get(peer)?,
+                None => script.steps.iter().enumerate().find(is_peer)?.1,
+            };
+            let (own, other) = (step.host.clone(), peer.host.clone());
+            let way = if part == Part::Receives { (other, own) } else { (own, other) };
+            let watched = Watched { part, way, told: BTreeMap::new(), last: Sample::START, has_ended: false };
+            Some((index, watched))
+        });
+        Self { every, steps: steps.collect(), next: 1 }
+    }
+
+    /// The steps that are worth listening to.
+    pub fn steps(&self) -> impl Iterator<Item = usize> + '_ {
+        self.steps.keys().copied()
+    }
+
+    /// Takes what a step told.
+    pub fn add(&mut self, step: usize, sample: Sample) {
+        let number = sample.at.nanoseconds() / self.every.nanoseconds().max(1);
+        if let Some(watched) = self.steps.get_mut(&step)
+            && watched.told.len() < MOST_KEPT
+        {
+            watched.told.insert(number, sample);
+        }
+    }
+
+    /// Takes it that a step has told everything.
+    pub fn end(&mut self, step: usize) {
+        if let Some(watched) = self.steps.get_mut(&step) {
+            watched.has_ended = true;
+        }
+    }
+
+    /// The next interval of which everybody who is still at work has told.
+    pub fn ready(&mut self) -> Option<Interval> {
+        let is_told = |watched: &Watched| watched.has_ended || watched.told.keys().any(|number| *number >= self.next);
+        let latest = self.steps.values().filter_map(|watched| watched.told.keys().next_back()).max()?;
+        if *latest < self.next || !self.steps.values().all(is_told) {
+            return None;
+        }
+        let number = self.next;
+        self.next += 1;
+        Some(self.interval(number))
+    }
+
+    fn interval(&mut self, number: u64) -> Interval {
+        let every = self.every.seconds();
+        let (from_seconds, to_seconds) = ((number - 1) as f64 * every, number as f64 * every);
+        let mut interval = Interval { from_seconds, to_seconds, request_seconds: None, flows: Vec::new() };
+        for watched in self.steps.values_mut() {
+            let later = watched.told.split_off(&(number + 1));
+            let told = std::mem::replace(&mut watched.told, later).into_values().next_back();
+            let Some(now) = told else { continue };
+            let before = std::mem::replace(&mut watched.last, now);
+            interval.take(watched, &before, &now);
+        }
+        interval
+    }
+}
+
+impl Sample {
+    /// Before anything moved.
+    const START: Self = Self { at: Span::ZERO, bytes: Bytes::ZERO, missing: None, tcp: None };
+
+    fn sent_again(&self) -> u32 {
+        self.tcp.map_or(0, |tcp| tcp.total_retransmits)
+    }
+}
+
+impl Interval {
+    fn take(&mut self, watched: &Watched, before: &Sample, now: &Sample) {
+        let round_trip = now.tcp.filter(|tcp| tcp.rtt_us > 0).map(|tcp| f64::from(tcp.rtt_us) / 1e6);
+        if watched.part == Part::Asks {
+            self.request_seconds = round_trip;
+            return;
+        }
+        let flow = self.flow(&watched.way);
+        if watched.part == Part::Receives {
+            let (moved, time) =
+                (now.bytes.count().saturating_sub(before.bytes.count()), now.at.saturating_sub(before.at));
+            flow.goodput_bits_per_second += moved as f64 * 8.0 / time.seconds().max(f64::MIN_POSITIVE);
+            if let Some(missing) = now.missing {
+                let missed = missing.cast_signed().wrapping_sub(before.missing.unwrap_or(0).cast_signed());
+                flow.missed = Some(flow.missed.unwrap_or(0).saturating_add(missed));
+            }
+            return;
+        }
+        let Some(tcp) = now.tcp else { return };
+        let add = |sum: &mut Option<u64>, part: u64| *sum = Some(sum.unwrap_or(0).saturating_add(part));
+        add(&mut flow.segments_sent_again, now.sent_again().saturating_sub(before.sent_again()).into());
+        add(&mut flow.congestion_window_bytes, u64::from(tcp.cwnd_segments) * u64::from(tcp.send_mss_bytes));
+        flow.round_trip_seconds = [flow.round_trip_seconds, round_trip].into_iter().flatten().reduce(f64::max);
+    }
+
+    fn flow(&mut self, (from, to): &(HostName, HostName)) -> &mut FlowInterval {
+        let place = self.flows.iter().position(|flow| flow.from == *from && flow.to == *to);
+        let place = place.unwrap_or_else(|| {
+            self.flows.push(FlowInterval {
+                from: from.clone(),
+                to: to.clone(),
+                goodput_bits_per_second: 0.0,
+                segments_sent_again: None,
+                congestion_window_bytes: None,
+                round_trip_seconds: None,
+                missed: None,
+            });
+            self.flows.len() - 1
+        });
+        &mut self.flows[place]
+    }
+}
+
+fn part(activity: &Activity) -> Option<Part> {
+    match activity {
+        Activity::TcpReceive(_) | Activity::UdpReceive(_) => Some(Part::Receives),
+        Activity::TcpSend(_) => Some(Part::Sends),
+        Activity::Request(_) => Some(Part::Asks),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! Telling how far a stream is while it is under way, from a thread of its own: the loop that moves data does not know of it.
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use btu_suite::activity::{Performance, Tell, Word};
+use btu_suite::record::{Report, TcpInfo};
+use btu_suite::sample::Sample;
+use btu_units::{Bytes, Span, Time};
+use nix::sched::{CloneFlags, unshare};
+
+use crate::clock::now;
+use crate::error::TrafficError;
+
+/// What a receiving loop has counted, for another thread to read.
+#[derive(Default)]
+pub(crate) struct Arrived {
+    bytes: AtomicU64,
+    missing: AtomicU64,
+}
+
+impl Arrived {
+    /// Notes payload so far.
+    #[inline]
+    pub(crate) fn note_bytes(&self, bytes: u64) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Notes datagrams that are missing so far.
+    #[inline]
+    pub(crate) fn note_missing(&self, missing: u64) {
+        self.missing.store(missing, Ordering::Relaxed);
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn missing(&self) -> u64 {
+        self.missing.load(Ordering::Relaxed)
+    }
+}
+
+/// An activity that can tell how far it is.
+pub(crate) trait Telling: Send {
+    /// As [`Performance::endpoint`].
+    fn endpoint(&self) -> Option<SocketAddr>;
+
+    /// As [`Performance::perform_telling`].
+    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError>;
+}
+
+/// Such an activity as all are performed.
+pub(crate) struct Told<T>(pub(crate) T);
+
+impl<T: Telling> Performance for Told<T> {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.0.endpoint()
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        self.perform_telling(stop, &mut |_| Ok(()))
+    }
+
+    fn perform_telling(
+        self: Box<Self>,
+        stop: &AtomicBool,
+        tell: Tell<'_>,
+    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.0.run(stop, tell)?)
+    }
+}
+
+/// What there is to tell of a stream.
+pub(crate) struct Seen {
+    pub(crate) bytes: u64,
+    pub(crate) missing: Option<u64>,
+    pub(crate) tcp: Option<TcpInfo>,
+}
+
+/// When samples are due, and who hears them.
+pub(crate) struct Sampling<'a> {
+    pub(crate) every: Option<Span>,
+    pub(crate) started: Time,
+    pub(crate) tell: Tell<'a>,
+}
+
+impl Sampling<'_> {
+    /// Does `work`, and tells meanwhile what `look` sees whenever a sample is due. That a sample cannot be had or told is no
+    /// failure of the work.
+    pub(crate) fn during<T>(self, look: impl Fn() -> io::Result<Seen> + Send + Sync, work: impl FnOnce() -> T) -> T {
+        let Self { every, started, tell } = self;
+        let Some(every) = every.filter(|every| *every > Span::ZERO) else { return work() };
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let teller = thread::Builder::new().name("samples".to_owned());
+            let teller = teller.spawn_scoped(scope, || tell_all(every, started, tell, &look, &is_done));
+            let result = work();
+            is_done.store(true, Ordering::Relaxed);
+            if let Ok(teller) = teller {
+                teller.thread().unpark();
+            }
+            result
+        })
+    }
+}
+
+/// Tells samples until the work is done or nobody listens.
+fn tell_all(every: Span, started: Time, tell: Tell<'_>, look: &dyn Fn() -> io::Result<Seen>, is_done: &AtomicBool) {
+    // A table of open files of its own: see the worker's `own_files`, whose gain a shared table would take away.
+    unshare(CloneFlags::CLONE_FILES).ok();
+    while wait_for_next(every, started, is_done) {
+        let Ok(Seen { bytes, missing, tcp }) = look() else { return };
+        let sample = Sample { at: now().since(started), bytes: Bytes::new(bytes), missing, tcp };
+        if tell(Word::Sample(Box::new(sample))).is_err() {
+            return;
+        }
+    }
+}
+
+/// Sleeps until the next sample is due, counted from the start; false when the work is done before.
+fn wait_for_next(every: Span, started: Time, is_done: &AtomicBool) -> bool {
+    let gone = now().since(started).nanoseconds();
+    let due = started + Span::from_nanoseconds((gone / every.nanoseconds() + 1) * every.nanoseconds());
+    while !is_done.load(Ordering::Relaxed) {
+        let left = due.since(now());
+        if left == Span::ZERO {
+            return true;
+        }
+        thread::park_timeout(left.into());
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(every: Option<Span>, millis: u64) -> Vec<Sample> {
+        let mut told = Vec::new();
+        let mut tell = |word: Word| {
+            let Word::Sample(sample) = word else { return Err(io::Error::other("no sample")) };
+            told.push(*sample);
+            Ok(())
+        };
+        let arrived = Arrived::default();
+        let sampling = Sampling { every, started: now(), tell: &mut tell };
+        let look = || Ok(Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), tcp: None });
+        let result = sampling.during(look, || {
+            arrived.note_bytes(700);
+            arrived.note_missing(3);
+            thread::sleep(std::time::Duration::from_millis(millis));
+            "done"
+        });
+        assert_eq!(result, "done");
+        told
+    }
+
+    #[test]
+    fn samples_are_told_when_they_are_due_and_not_after_the_end() {
+        let every = Span::from_milliseconds(20);
+        let samples = told(Some(every), 110);
+        assert!((1..=5).contains(&samples.len()), "{samples:?}");
+        for sample in &samples {
+            assert!(sample.at >= every && sample.bytes == Bytes::new(700) && sample.missing == Some(3), "{sample:?}");
+        }
+        assert!(samples.windows(2).all(|pair| pair[0].at < pair[1].at), "{samples:?}");
+    }
+
+    #[test]
+    fn nothing_is_told_where_nobody_asked_and_work_that_is_short_ends_at_once() {
+        assert_eq!(told(None, 5), []);
+        let began = now();
+        assert_eq!(told(Some(Span::from_seconds(60)), 1), []);
+        assert!(now().since(began) < Span::from_seconds(5));
+    }
+}
