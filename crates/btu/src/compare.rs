@@ -9,13 +9,15 @@ use std::process::ExitCode;
 use btu_report::html::html;
 use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
 use btu_stats::Level;
-use btu_suite::compare::{Comparison, Gate, Group, Question, compare};
+use btu_store::{RunRow, Store};
+use btu_suite::compare::{ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Reading, compare};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::cli::{Common, Compare, CompareFormat};
 use crate::exit::SLOWER;
 use crate::terminal::{file_options, print, text_options};
-use crate::{files, pipe, preflight};
+use crate::{files, preflight, suites};
 use sides::Chosen;
 
 /// The level of every interval.
@@ -24,10 +26,36 @@ const LEVEL: Level = Level::P95;
 /// The file of `--format html`.
 const PAGE: &str = "btu-compare.html";
 
+/// What has to be known of a suite to compare its runs.
+pub(crate) trait Compared {
+    /// What readings of several runs are found by.
+    type Row: ComparedRow + Serialize;
+    /// What decides a run.
+    type Plan: DeserializeOwned;
+
+    /// What measures such runs.
+    fn commands(&self) -> &'static str;
+
+    /// Whether runs of this name in the store are its own.
+    fn is_of(&self, suite: &str) -> bool;
+
+    /// A plan's name, the seed left out.
+    fn hash(&self, plan: &Self::Plan) -> String;
+
+    /// Everything that two plans decide differently.
+    fn differences(&self, base: &Self::Plan, other: &Self::Plan) -> Vec<PlanDifference>;
+
+    /// The speeds of a run's valid cells.
+    fn readings(&self, store: &Store, row: &RunRow, plan: &Self::Plan) -> anyhow::Result<Vec<Reading<Self::Row>>>;
+
+    /// Whether a row asks the same of both plans, however they differ.
+    fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;
+}
+
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Document<'a> {
-    comparison: &'a Comparison,
+struct Document<'a, R> {
+    comparison: &'a Comparison<R>,
     /// One for each of the others, where `--fail-if-slower` asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<Vec<Gate>>,
@@ -36,36 +64,50 @@ struct Document<'a> {
 /// Compares, and says by the exit code whether a side is slower than allowed.
 pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
     let store = preflight::store(common)?;
-    if pipe::compare(&store, arguments, common.json)?.is_some() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let sides = sides::chosen(&store, arguments)?;
-    sides::guard(&sides, arguments)?;
-    let history = if arguments.alone { Vec::new() } else { history::earlier(&store, &sides)? };
-    let groups: Vec<Group> = sides.iter().map(|side| side.group(&store, &sides[0])).collect::<anyhow::Result<_>>()?;
+    let first = sides::first(&store, arguments)?;
+    suites::of(&first)?.compare(&store, arguments, common)
+}
+
+/// The same for runs of one suite.
+pub(crate) fn run_for<C: Compared>(
+    suite: &C,
+    store: &Store,
+    arguments: &Compare,
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
+    let sides = sides::chosen(suite, store, arguments)?;
+    sides::guard(suite, &sides, arguments)?;
+    let history = if arguments.alone { Vec::new() } else { history::earlier(suite, store, &sides)? };
+    let group = |side: &Chosen<C::Plan>| side.group(suite, store, &sides[0]);
+    let groups: Vec<Group<C::Row>> = sides.iter().map(group).collect::<anyhow::Result<_>>()?;
     let question =
         Question { base: &groups[0], others: &groups[1..], history: &history, level: LEVEL, matter: arguments.matter };
     let mut comparison = compare(&question);
-    explain(&mut comparison, &sides);
+    explain(suite, &mut comparison, &sides);
     let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));
     show(&comparison, gates.clone(), arguments, common)?;
     Ok(answer(&comparison, &gates.unwrap_or_default()))
 }
 
 /// Adds what could explain a difference.
-fn explain(comparison: &mut Comparison, sides: &[Chosen]) {
+fn explain<C: Compared>(suite: &C, comparison: &mut Comparison<C::Row>, sides: &[Chosen<C::Plan>]) {
     for (beside, side) in comparison.others.iter_mut().zip(&sides[1..]) {
-        beside.plan_differences = sides::plan_differences_of(&sides[0], side);
+        beside.plan_differences = sides::plan_differences_of(suite, &sides[0], side);
         beside.environment_differences = sides::environment_differences(&sides[0], side);
     }
 }
 
-fn gates(comparison: &Comparison, slower: f64) -> Vec<Gate> {
+fn gates<R>(comparison: &Comparison<R>, slower: f64) -> Vec<Gate> {
     let gate = |overall| Gate::of(overall, slower, comparison.level);
     comparison.others.iter().map(|other| other.overall.as_ref().map_or(Gate::Unsure, gate)).collect()
 }
 
-fn show(comparison: &Comparison, gates: Option<Vec<Gate>>, arguments: &Compare, common: &Common) -> anyhow::Result<()> {
+fn show<R: ComparedRow + Serialize>(
+    comparison: &Comparison<R>,
+    gates: Option<Vec<Gate>>,
+    arguments: &Compare,
+    common: &Common,
+) -> anyhow::Result<()> {
     // `--json` holds for every command, and means that format here.
     let format = if common.json { CompareFormat::Json } else { arguments.format };
     let output = arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
@@ -90,7 +132,7 @@ pub(crate) fn deliver(
 }
 
 /// The exit code, and a word where scripts would otherwise take silence for consent.
-fn answer(comparison: &Comparison, gates: &[Gate]) -> ExitCode {
+fn answer<R>(comparison: &Comparison<R>, gates: &[Gate]) -> ExitCode {
     for (other, gate) in comparison.others.iter().zip(gates) {
         let (side, base) = (&other.side.name, &comparison.base.name);
         match gate {

@@ -1,9 +1,11 @@
-//! What can be done with stored runs, suite by suite: `show`, `report` and `--resume` ask this table and nothing else.
+//! What can be done with stored runs, suite by suite: `show`, `report`, `compare` and `--resume` ask this table and nothing else.
 
 mod rating;
 mod roll_call;
 mod signatures;
 mod studied;
+
+use std::process::ExitCode;
 
 use btu_report::TextOptions;
 use btu_report::html::Page;
@@ -15,6 +17,7 @@ use btu_suite::lan::LanPlan;
 use btu_suite::speed::SpeedPlan;
 use serde::Serialize;
 
+use crate::cli::{Common, Compare};
 use crate::exit::Refusal;
 use crate::provenance;
 use studied::Studied;
@@ -35,6 +38,9 @@ pub(crate) trait Suite: Sync {
 
     /// Everything that was measured: a line for each cell, or all cells as JSON.
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String>;
+
+    /// Compares runs of which one is of this suite; the exit code says whether one is slower than allowed.
+    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode>;
 
     /// The result as a report, with rates of these studies drawn in it.
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page>;

@@ -17,6 +17,7 @@ Examples:
   btu compare r4 r9 --format html           a page with both on one axis: btu-compare.html
   btu compare r4 r9 --fail-if-slower 5%     for scripts: exit code 4 when r9 is slower by 5 % or more
 
+Runs of `btu speed`, app, copy and lan are compared cell by cell: goodput, and the speed of what takes a time.
 Runs of `btu pipe` are compared by throughput, latency and the cost of a byte: btu compare r4 r9.
 A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or tag:NAME.";
 
@@ -35,7 +36,7 @@ pub(crate) struct Compare {
     /// Exit with code 4 when a side is slower than the base by this much or more, beyond chance
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fail_if_slower: Option<f64>,
-    /// What may differ between the plans: network, components, messages, loads, volume, window, profile, files
+    /// What may differ between the plans: network, components, messages, loads, volume, window, profile, files, options
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = aspect)]
     pub(crate) across: Vec<Aspect>,
     /// Compare whatever both have, however the plans differ

@@ -6,8 +6,8 @@ use btu_control::environment::Environment;
 use btu_store::{RunId, State, Store};
 use btu_suite::compare::{Group, Run};
 
+use super::Compared;
 use super::sides::{Chosen, Member};
-use crate::rate::SUITE;
 
 /// The newest so many of a group are read.
 const MOST: usize = 20;
@@ -20,10 +20,10 @@ struct Key {
 }
 
 impl Key {
-    fn of(member: &Member) -> Self {
+    fn of<C: Compared>(suite: &C, member: &Member<C::Plan>) -> Self {
         let machine = member.machine.as_ref().map_or_else(String::new, machine);
         // By the plan itself: what is stored beside it may be anybody's.
-        Self { plan: member.plan.hash(), machine }
+        Self { plan: suite.hash(&member.plan), machine }
     }
 }
 
@@ -36,28 +36,33 @@ fn machine(environment: &Environment) -> String {
 }
 
 /// Complete runs with the plan and machine of one of the sides, which are not on a side themselves.
-pub(super) fn earlier(store: &Store, sides: &[Chosen]) -> anyhow::Result<Vec<Group>> {
+pub(super) fn earlier<C: Compared>(
+    suite: &C,
+    store: &Store,
+    sides: &[Chosen<C::Plan>],
+) -> anyhow::Result<Vec<Group<C::Row>>> {
     let members = || sides.iter().flat_map(|side| &side.members);
     let chosen: BTreeSet<RunId> = members().map(|member| member.row.summary.id).collect();
-    let wanted: BTreeSet<Key> = members().map(Key::of).collect();
-    let mut found: BTreeMap<Key, Vec<RunId>> = BTreeMap::new();
+    let wanted: BTreeSet<Key> = members().map(|member| Key::of(suite, member)).collect();
+    let mut found: BTreeMap<Key, Vec<Member<C::Plan>>> = BTreeMap::new();
     for run in store.runs()?.into_iter().rev() {
-        if run.suite != SUITE || run.state != State::Complete || chosen.contains(&run.id) {
+        if !suite.is_of(&run.suite) || run.state != State::Complete || chosen.contains(&run.id) {
             continue;
         }
         // A run that cannot be read teaches nothing, and is no reason not to compare others.
-        let Ok(member) = Member::read(store, run.id) else { continue };
-        let key = Key::of(&member);
+        let Ok(member) = Member::read(suite, store, run.id) else { continue };
+        let key = Key::of(suite, &member);
         if wanted.contains(&key) {
-            found.entry(key).or_default().push(run.id);
+            found.entry(key).or_default().push(member);
         }
     }
-    found.into_values().map(|runs| group(store, &runs)).collect()
+    found.into_values().map(|runs| group(suite, store, &runs)).collect()
 }
 
-fn group(store: &Store, newest_first: &[RunId]) -> anyhow::Result<Group> {
+fn group<C: Compared>(suite: &C, store: &Store, newest_first: &[Member<C::Plan>]) -> anyhow::Result<Group<C::Row>> {
     let newest = newest_first.iter().take(MOST);
-    let run =
-        |run: &RunId| -> anyhow::Result<Run> { Ok(Run { name: run.to_string(), readings: store.readings(*run)? }) };
+    let run = |member: &Member<C::Plan>| -> anyhow::Result<Run<C::Row>> {
+        Ok(Run { name: member.name(), readings: suite.readings(store, &member.row, &member.plan)? })
+    };
     Ok(Group { name: String::new(), network: String::new(), runs: newest.map(run).collect::<anyhow::Result<_>>()? })
 }

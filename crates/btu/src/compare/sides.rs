@@ -5,62 +5,68 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use btu_control::environment::{Change, Environment, changes};
 use btu_store::{RunId, RunRow, State, Store};
-use btu_suite::compare::{Group, PlanDifference, Run, asks_the_same, plan_differences};
-use btu_suite::plan::Plan;
+use btu_suite::compare::{Group, PlanDifference, Run};
 use btu_units::shell_word;
+use serde::de::DeserializeOwned;
 
+use super::Compared;
 use crate::archive::TAG;
 use crate::cli::Compare;
 use crate::exit::Refusal;
 use crate::provenance;
-use crate::rate::SUITE;
 use crate::stored::before;
 
 /// A run without its cells.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct Member<P> {
     pub(super) row: RunRow,
-    pub(super) plan: Plan,
+    pub(super) plan: P,
     /// The machine before the first cell; `None` where the run ended before it was looked at.
     pub(super) machine: Option<Environment>,
 }
 
 /// One side: the runs that the user named.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct Chosen<P> {
     name: String,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<Member<P>>,
 }
 
 /// The sides, the base first.
-pub(super) fn chosen(store: &Store, arguments: &Compare) -> anyhow::Result<Vec<Chosen>> {
-    let baseline = arguments.baseline.as_ref().map(|tag| format!("{TAG}{tag}"));
-    let names: Vec<&String> = baseline.iter().chain(&arguments.sides).collect();
+pub(super) fn chosen<C: Compared>(
+    suite: &C,
+    store: &Store,
+    arguments: &Compare,
+) -> anyhow::Result<Vec<Chosen<C::Plan>>> {
+    let names = names(arguments);
     if names.len() < 2 {
         let problem = "one side alone cannot be compared: name a second, or give the base with --baseline TAG";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
-    let sides: Vec<Chosen> = names.into_iter().map(|name| Chosen::of(store, name)).collect::<anyhow::Result<_>>()?;
+    let side = |name: &String| Chosen::of(suite, store, name);
+    let sides: Vec<Chosen<C::Plan>> = names.iter().map(side).collect::<anyhow::Result<_>>()?;
     refuse_twice(&sides)?;
     Ok(sides)
 }
 
-impl Chosen {
-    fn of(store: &Store, name: &str) -> anyhow::Result<Self> {
-        let runs = match name.strip_prefix(TAG) {
-            Some(tag) => tagged(store, tag)?,
-            None => name.split(',').map(|run| store.find(run)).collect::<Result<_, _>>()?,
-        };
-        let members = runs.into_iter().map(|run| Member::read(store, run)).collect::<anyhow::Result<_>>()?;
+impl<P: DeserializeOwned> Chosen<P> {
+    fn of<C: Compared<Plan = P>>(suite: &C, store: &Store, name: &str) -> anyhow::Result<Self> {
+        let runs = runs(store, name)?;
+        let members = runs.into_iter().map(|run| Member::read(suite, store, run)).collect::<anyhow::Result<_>>()?;
         Ok(Self { name: name.to_owned(), members })
     }
 
-    /// The side's readings; of the paced stream only where it was asked to do what it does in `base`.
-    pub(super) fn group(&self, store: &Store, base: &Self) -> anyhow::Result<Group> {
+    /// The side's readings, of rows that ask the same as in `base`.
+    pub(super) fn group<C: Compared<Plan = P>>(
+        &self,
+        suite: &C,
+        store: &Store,
+        base: &Self,
+    ) -> anyhow::Result<Group<C::Row>> {
         let plan = &base.members[0].plan;
-        let run = |member: &Member| -> anyhow::Result<Run> {
-            let mut readings = store.readings(member.row.summary.id)?;
-            readings.retain(|reading| asks_the_same(plan, &member.plan, reading.row));
+        let run = |member: &Member<P>| -> anyhow::Result<Run<C::Row>> {
+            let mut readings = suite.readings(store, &member.row, &member.plan)?;
+            readings.retain(|reading| suite.asks_the_same(plan, &member.plan, &reading.row));
             Ok(Run { name: member.name(), readings })
         };
         let runs = self.members.iter().map(run).collect::<anyhow::Result<_>>()?;
@@ -76,6 +82,28 @@ impl Chosen {
     }
 }
 
+/// The sides as they were named, the base first.
+fn names(arguments: &Compare) -> Vec<String> {
+    let baseline = arguments.baseline.as_ref().map(|tag| format!("{TAG}{tag}"));
+    baseline.into_iter().chain(arguments.sides.iter().cloned()).collect()
+}
+
+/// The runs of a side.
+fn runs(store: &Store, name: &str) -> anyhow::Result<Vec<RunId>> {
+    match name.strip_prefix(TAG) {
+        Some(tag) => tagged(store, tag),
+        None => Ok(name.split(',').map(|run| store.find(run)).collect::<Result<_, _>>()?),
+    }
+}
+
+/// The first run of all, whose suite says how it is compared.
+pub(super) fn first(store: &Store, arguments: &Compare) -> anyhow::Result<RunRow> {
+    let names = names(arguments);
+    let run = names.first().map(|name| runs(store, name)).transpose()?.and_then(|runs| runs.into_iter().next());
+    let run = run.ok_or_else(|| Refusal::Usage("name two sides, such as `btu compare r4 r9`".to_owned()))?;
+    Ok(store.run(&run.to_string())?)
+}
+
 /// Runs with a tag that were finished: a run that is still going on, or was given up, would not be noticed among many.
 fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
     let runs = store.runs()?;
@@ -89,12 +117,12 @@ fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
     Ok(complete)
 }
 
-impl Member {
-    pub(super) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
+impl<P: DeserializeOwned> Member<P> {
+    pub(super) fn read<C: Compared<Plan = P>>(suite: &C, store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
-        if row.summary.suite != SUITE {
-            let problem =
-                format!("{run} is a run of `{}`: only those of `btu rate` can be compared", row.summary.suite);
+        if !suite.is_of(&row.summary.suite) {
+            let (its, commands) = (&row.summary.suite, suite.commands());
+            let problem = format!("{run} is a run of `{its}`: those of `{commands}` are compared with their like");
             return Err(Refusal::Usage(problem).into());
         }
         let plan =
@@ -109,7 +137,7 @@ impl Member {
 }
 
 /// A run on two sides, or twice on one, would count for more than it is.
-fn refuse_twice(sides: &[Chosen]) -> Result<(), Refusal> {
+fn refuse_twice<P: DeserializeOwned>(sides: &[Chosen<P>]) -> Result<(), Refusal> {
     let mut seen = BTreeMap::new();
     for side in sides {
         for member in &side.members {
@@ -123,14 +151,14 @@ fn refuse_twice(sides: &[Chosen]) -> Result<(), Refusal> {
 }
 
 /// Refuses plans that differ, unless they were meant to.
-pub(super) fn guard(sides: &[Chosen], arguments: &Compare) -> Result<(), Refusal> {
+pub(super) fn guard<C: Compared>(suite: &C, sides: &[Chosen<C::Plan>], arguments: &Compare) -> Result<(), Refusal> {
     if arguments.force {
         return Ok(());
     }
     for side in sides {
         let first = &side.members[0];
         for member in &side.members[1..] {
-            if let Some(difference) = plan_differences(&first.plan, &member.plan).first() {
+            if let Some(difference) = suite.differences(&first.plan, &member.plan).first() {
                 let (first, name) = (first.name(), member.name());
                 return Err(Refusal::Usage(format!(
                     "{name} does not repeat {first} of the same side ({difference}); --force compares what all have"
@@ -140,7 +168,7 @@ pub(super) fn guard(sides: &[Chosen], arguments: &Compare) -> Result<(), Refusal
     }
     let base = &sides[0];
     for side in &sides[1..] {
-        let differences = plan_differences_of(base, side);
+        let differences = plan_differences_of(suite, base, side);
         let odd: Vec<&PlanDifference> =
             differences.iter().filter(|difference| !arguments.across.contains(&difference.aspect)).collect();
         if !odd.is_empty() {
@@ -151,11 +179,15 @@ pub(super) fn guard(sides: &[Chosen], arguments: &Compare) -> Result<(), Refusal
 }
 
 /// What the plans of two sides decide differently.
-pub(super) fn plan_differences_of(base: &Chosen, other: &Chosen) -> Vec<PlanDifference> {
-    plan_differences(&base.members[0].plan, &other.members[0].plan)
+pub(super) fn plan_differences_of<C: Compared>(
+    suite: &C,
+    base: &Chosen<C::Plan>,
+    other: &Chosen<C::Plan>,
+) -> Vec<PlanDifference> {
+    suite.differences(&base.members[0].plan, &other.members[0].plan)
 }
 
-fn unlike(base: &Chosen, side: &Chosen, differences: &[&PlanDifference]) -> String {
+fn unlike<P: DeserializeOwned>(base: &Chosen<P>, side: &Chosen<P>, differences: &[&PlanDifference]) -> String {
     let what = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let aspects = differences.iter().map(|difference| difference.aspect.name()).collect::<Vec<_>>().join(",");
     format!(
@@ -168,7 +200,7 @@ fn unlike(base: &Chosen, side: &Chosen, differences: &[&PlanDifference]) -> Stri
 
 /// What has to be known of the machines, a sentence each: runs that were resumed on something else, then every setting in
 /// which a machine of `other` is not that of the base's first run.
-pub(super) fn environment_differences(base: &Chosen, other: &Chosen) -> Vec<String> {
+pub(super) fn environment_differences<P: DeserializeOwned>(base: &Chosen<P>, other: &Chosen<P>) -> Vec<String> {
     let mut sentences: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for member in &other.members {
         let both = base.members[0].machine.iter().zip(&member.machine);

@@ -5,7 +5,7 @@ use btu_store::{RunRow, Store};
 use btu_suite::pipe::{Beside, PipePlan, SUITE, beside};
 use serde::Serialize;
 
-use super::show::{is_ours, plan, signature};
+use super::show::{plan, signature};
 use crate::archive::TAG;
 use crate::cli::{Compare, CompareFormat};
 use crate::compare::deliver;
@@ -31,12 +31,7 @@ struct Other<'a> {
 }
 
 /// Holds the runs that were named side by side, where they are signatures; `None` where none of them is one of `btu pipe`.
-pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<Option<()>> {
-    // Sides that are none of ours, or nothing alone such as tags, are for who compares ratings.
-    let rows: Vec<RunRow> = arguments.sides.iter().filter_map(|side| store.run(side).ok()).collect();
-    if !rows.iter().any(|row| is_ours(&row.summary.suite)) {
-        return Ok(None);
-    }
+pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<()> {
     if arguments.sides.len() < 2 || arguments.sides.iter().any(|side| side.starts_with(TAG) || side.contains(',')) {
         let problem = "signatures are compared run by run: name two or more, such as `btu compare r4 r9`";
         return Err(Refusal::Usage(problem.to_owned()).into());
@@ -51,8 +46,7 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
         } else {
             Ok(beside_text(&signatures, &warnings, arguments.all, options))
         }
-    })?;
-    Ok(Some(()))
+    })
 }
 
 /// Refuses what cannot be held side by side.

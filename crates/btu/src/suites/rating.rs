@@ -1,13 +1,20 @@
 //! The BTU benchmark.
 
+use std::process::ExitCode;
+
 use btu_control::environment::settings;
 use btu_report::html::Page;
 use btu_report::{RunReport, TextOptions, rate_text, run_page};
 use btu_store::{RunRow, Store};
+use btu_suite::cell::Row;
+use btu_suite::compare::{PlanDifference, Reading, asks_the_same, plan_differences};
 use btu_suite::history::Study;
+use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
 
 use super::{Suite, json, lines};
+use crate::cli::{Common, Compare};
+use crate::compare::{self, Compared};
 use crate::rate::SUITE;
 use crate::stored::{Stored, origin};
 
@@ -36,6 +43,10 @@ impl Suite for Rating {
         lines(&Stored::read(store, row.summary.id)?.cells, is_json, cell_line)
     }
 
+    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+        compare::run_for(&Self, store, arguments, common)
+    }
+
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {
         let stored = Stored::read(store, row.summary.id)?;
         Ok(run_page(&RunReport {
@@ -48,6 +59,36 @@ impl Suite for Rating {
             changes: &stored.changes(),
             beside: with,
         }))
+    }
+}
+
+impl Compared for Rating {
+    type Row = Row;
+    type Plan = Plan;
+
+    fn commands(&self) -> &'static str {
+        "btu rate"
+    }
+
+    fn is_of(&self, suite: &str) -> bool {
+        self.has(suite)
+    }
+
+    fn hash(&self, plan: &Plan) -> String {
+        plan.hash()
+    }
+
+    fn differences(&self, base: &Plan, other: &Plan) -> Vec<PlanDifference> {
+        plan_differences(base, other)
+    }
+
+    fn readings(&self, store: &Store, row: &RunRow, _: &Plan) -> anyhow::Result<Vec<Reading>> {
+        Ok(store.readings(row.summary.id)?)
+    }
+
+    /// The paced stream only where it was asked to do what it does in `base`.
+    fn asks_the_same(&self, base: &Plan, other: &Plan, row: &Row) -> bool {
+        asks_the_same(base, other, *row)
     }
 }
 

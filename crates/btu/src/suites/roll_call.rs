@@ -1,5 +1,7 @@
 //! Every host of an inventory, greeted at once.
 
+use std::process::ExitCode;
+
 use anyhow::Context;
 use btu_report::html::Page;
 use btu_report::{TextOptions, roll_page, roll_text};
@@ -8,6 +10,8 @@ use btu_suite::history::Study;
 use btu_suite::roll::{Roll, SUITE};
 
 use super::{Suite, json, lines, refuse_studies};
+use crate::cli::{Common, Compare};
+use crate::exit::Refusal;
 use crate::stored::{Surroundings, head};
 
 pub(super) struct RollCall;
@@ -36,6 +40,11 @@ impl Suite for RollCall {
             let trouble = host.trouble.as_deref().unwrap_or("answers as it should");
             format!("{:<24} {:<24} {trouble}", host.name, host.reached)
         })
+    }
+
+    fn compare(&self, _: &Store, _: &Compare, _: &Common) -> anyhow::Result<ExitCode> {
+        let problem = "what hosts answered when they were greeted is no speed: nothing of it can be compared";
+        Err(Refusal::Usage(problem.to_owned()).into())
     }
 
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {

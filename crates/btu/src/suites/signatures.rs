@@ -1,5 +1,7 @@
 //! Signatures, sets of them, and HINT: what `btu pipe` measures.
 
+use std::process::ExitCode;
+
 use btu_report::html::Page;
 use btu_report::{TextOptions, hint_page, pipe_page, set_page};
 use btu_store::{RunRow, Store};
@@ -8,7 +10,8 @@ use btu_suite::history::Study;
 use btu_suite::pipe::{PipePlan, Point, Purpose, SetPlan, SetPoint};
 
 use super::{Suite, json, lines, refuse_studies};
-use crate::pipe::{Outcome, is_ours, outcome, plan, text};
+use crate::cli::{Common, Compare};
+use crate::pipe::{self, Outcome, is_ours, outcome, plan, text};
 use crate::stored::Surroundings;
 
 pub(super) struct Signatures;
@@ -58,6 +61,10 @@ impl Suite for Signatures {
         }
         let plan: PipePlan = plan(row)?;
         lines(&store.records::<Point>(run)?, is_json, |point| trials(&plan, point))
+    }
+
+    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+        pipe::compare(store, arguments, common.json).map(|()| ExitCode::SUCCESS)
     }
 
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {

@@ -1,14 +1,18 @@
 //! Any study of scripted cells: everything follows from its plan, its verdict and its report.
 
 use std::marker::PhantomData;
+use std::process::ExitCode;
 
 use btu_report::html::Page;
 use btu_report::{Reported, TextOptions, page_text};
 use btu_store::{RunRow, Store};
+use btu_suite::compare::{PlanDifference, Reading, StudyRow, study_differences, study_readings};
 use btu_suite::experiment::Measured;
 use btu_suite::history::Study;
 
 use super::{Suite, json, lines, refuse_studies};
+use crate::cli::{Common, Compare};
+use crate::compare::{self, Compared};
 use crate::resume;
 use crate::stored::Surroundings;
 
@@ -43,10 +47,44 @@ impl<E: Reported> Suite for Studied<E> {
         lines(&store.records::<Measured<E::Cell>>(row.summary.id)?, is_json, |cell| line(&plan, cell))
     }
 
+    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+        compare::run_for(self, store, arguments, common)
+    }
+
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {
         refuse_studies(row, with)?;
         let (plan, verdict) = judged::<E>(store, row)?;
         Ok(plan.page(&verdict, &Surroundings::of(store, row).stored()))
+    }
+}
+
+impl<E: Reported> Compared for Studied<E> {
+    type Row = StudyRow;
+    type Plan = E;
+
+    fn commands(&self) -> &'static str {
+        E::COMMAND
+    }
+
+    fn is_of(&self, suite: &str) -> bool {
+        self.has(suite)
+    }
+
+    fn hash(&self, plan: &E) -> String {
+        plan.hash()
+    }
+
+    fn differences(&self, base: &E, other: &E) -> Vec<PlanDifference> {
+        study_differences(base, other)
+    }
+
+    fn readings(&self, store: &Store, row: &RunRow, plan: &E) -> anyhow::Result<Vec<Reading<StudyRow>>> {
+        let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
+        Ok(cells.iter().flat_map(|cell| study_readings(plan, cell)).collect())
+    }
+
+    fn asks_the_same(&self, _: &E, _: &E, _: &StudyRow) -> bool {
+        true
     }
 }
 

@@ -1,11 +1,11 @@
 //! A comparison as Markdown (GitHub's tables).
 
-use btu_suite::compare::{Beside, CellBeside, Comparison};
+use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison};
 
 use super::words;
 
 /// The whole comparison with every cell; lines end with `\n`.
-pub fn comparison_markdown(comparison: &Comparison) -> String {
+pub fn comparison_markdown<R: ComparedRow>(comparison: &Comparison<R>) -> String {
     let mut lines = Vec::new();
     for beside in &comparison.others {
         lines.extend(one(comparison, beside));
@@ -14,7 +14,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     lines.join("\n") + "\n"
 }
 
-fn one(comparison: &Comparison, beside: &Beside) -> Vec<String> {
+fn one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec<String> {
     let (base, other) = (safe(&comparison.base.name), safe(&beside.side.name));
     let mut lines = vec![format!("## {other} beside {base}: {}", safe(&words::headline(beside))), String::new()];
     if let Some(overall) = &beside.overall {
@@ -41,7 +41,7 @@ fn one(comparison: &Comparison, beside: &Beside) -> Vec<String> {
     lines
 }
 
-fn row(cell: &CellBeside) -> String {
+fn row<R: ComparedRow>(cell: &CellBeside<R>) -> String {
     let [base, other] = words::speeds(cell);
     let interval = words::ends(&cell.ratio).unwrap_or_default();
     let p = cell.adjusted_p.map_or_else(String::new, |p| format!("{p:.3}"));

@@ -1,8 +1,7 @@
 //! A comparison as a page: all sides on one axis, changes with their intervals below, every cell in a table.
 
 use btu_stats::Estimate;
-use btu_suite::cell::{Load, Row};
-use btu_suite::compare::{Beside, CellBeside, Comparison, Unit};
+use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Unit};
 
 use super::words;
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
@@ -10,7 +9,7 @@ use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, 
 const MEGABIT: f64 = 1e6;
 
 /// The whole comparison.
-pub fn comparison_page(comparison: &Comparison) -> Page {
+pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>) -> Page {
     let base = &comparison.base.name;
     let headline = match comparison.others.as_slice() {
         [one] => said(one),
@@ -25,8 +24,8 @@ pub fn comparison_page(comparison: &Comparison) -> Page {
         let name = &beside.side.name;
         remarks.extend(sentences.into_iter().flatten().map(|sentence| format!("{name}: {sentence}")));
     }
-    let loads = Load::ALL.into_iter().map(|load| by_load(comparison, load));
-    let sections = [overall(comparison)].into_iter().chain(loads).chain([further(comparison), causes(comparison)]);
+    let rates = pictures(comparison).into_iter().map(|picture| rates(comparison, &picture));
+    let sections = [overall(comparison)].into_iter().chain(rates).chain([further(comparison), causes(comparison)]);
     Page {
         title: format!("btu compare: {base} and {}", names(comparison)),
         headline,
@@ -37,12 +36,12 @@ pub fn comparison_page(comparison: &Comparison) -> Page {
     }
 }
 
-fn names(comparison: &Comparison) -> String {
+fn names<R: ComparedRow>(comparison: &Comparison<R>) -> String {
     comparison.others.iter().map(|beside| beside.side.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// `r9: slower, -5.0 % (-6.9 .. -3.1 %)`.
-fn said(beside: &Beside) -> String {
+fn said<R: ComparedRow>(beside: &Beside<R>) -> String {
     let word = words::headline(beside);
     let Some(overall) = &beside.overall else { return format!("{}: {word}", beside.side.name) };
     let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" ({ends})"));
@@ -50,7 +49,7 @@ fn said(beside: &Beside) -> String {
 }
 
 /// The overall ratios of all sides.
-fn overall(comparison: &Comparison) -> Option<Section> {
+fn overall<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     let head = ["side", "finding", "runs", "base, Mb/s", "side, Mb/s", "change, %"];
     let mut table = Table::new("Geometric means over the cells that both have", &head, 2);
     for beside in &comparison.others {
@@ -65,45 +64,51 @@ fn overall(comparison: &Comparison) -> Option<Section> {
     Section::of("Over all", "", blocks)
 }
 
-/// Rates of the network activities beside one load, all sides on one axis.
-fn by_load(comparison: &Comparison, load: Load) -> Option<Section> {
-    let fits = |cell: &CellBeside| {
-        cell.unit == Unit::Bits && matches!(cell.row, Row::Network { load: its, .. } if its == load)
-    };
-    let rows = rows(comparison, fits);
-    let short = |row: &Row| match row {
-        Row::Network { component, message, .. } => format!("{component} {}", message.count()),
-        Row::Host { .. } => row.to_string(),
-    };
-    let names: Vec<String> = rows.iter().map(short).collect();
+/// The pictures of rates, in the order of the cells: name and title of each.
+fn pictures<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<[String; 2]> {
+    let mut pictures = Vec::new();
+    for row in rows(comparison, |cell| cell.unit == Unit::Bits) {
+        let picture = row.picture();
+        if !pictures.contains(&picture) {
+            pictures.push(picture);
+        }
+    }
+    pictures
+}
+
+/// The rates of one picture, all sides on one axis.
+fn rates<R: ComparedRow>(comparison: &Comparison<R>, picture: &[String; 2]) -> Option<Section> {
+    let rows = rows(comparison, |cell| cell.unit == Unit::Bits && cell.row.picture() == *picture);
+    let names: Vec<String> = rows.iter().map(ComparedRow::short_name).collect();
     let panels = vec![
         panel("goodput, Mb/s", true, &names, speeds(comparison, &rows)),
         panel("change, %", false, &names, changes(comparison, &rows)),
     ];
-    let title = format!("Network activities: {load}");
+    let [name, title] = picture;
     let figure = Figure {
-        name: format!("goodput-{load}"),
+        name: format!("goodput-{name}"),
         title: format!("{title}, component and message size in bytes"),
         panels,
         layout: Layout::Below,
-        table: table(comparison, &format!("{title}, Mb/s"), &rows, MEGABIT),
+        table: table(comparison, &format!("{title}, Mb/s"), &rows),
     };
-    Section::of(&title, "", if rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] })
+    Section::of(title, "", if rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] })
 }
 
-/// Cells that are no rates: requests, and the host activities by themselves.
-fn further(comparison: &Comparison) -> Option<Section> {
+/// Cells that are no rates.
+fn further<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     let rows = rows(comparison, |cell| cell.unit != Unit::Bits);
     let names: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    let [title, caption] = R::FURTHER;
     let figure = Figure {
         name: "further".to_owned(),
-        title: "Requests and host activities, change of their speed".to_owned(),
+        title: format!("{title}, change of their speed"),
         panels: vec![panel("change, %", false, &names, changes(comparison, &rows))],
         layout: Layout::Below,
-        table: table(comparison, "Requests per second, and work per second of host activities", &rows, 1.0),
+        table: table(comparison, caption, &rows),
     };
     let blocks = if rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] };
-    Section::of("Requests and host activities", "", blocks)
+    Section::of(title, "", blocks)
 }
 
 fn panel(label: &str, logarithmic: bool, names: &[String], series: Vec<Series>) -> Panel {
@@ -112,29 +117,28 @@ fn panel(label: &str, logarithmic: bool, names: &[String], series: Vec<Series>) 
 }
 
 /// The rows of any side that fit, each once, in the order of the table of rates.
-fn rows(comparison: &Comparison, fits: impl Fn(&CellBeside) -> bool) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows<R: ComparedRow>(comparison: &Comparison<R>, fits: impl Fn(&CellBeside<R>) -> bool) -> Vec<R> {
+    let mut rows: Vec<R> = Vec::new();
     for cell in comparison.others.iter().flat_map(|beside| &beside.cells).filter(|cell| fits(cell)) {
         if !rows.contains(&cell.row) {
-            rows.push(cell.row);
+            rows.push(cell.row.clone());
         }
     }
     rows
 }
 
-fn find(beside: &Beside, row: Row) -> Option<&CellBeside> {
-    beside.cells.iter().find(|cell| cell.row == row)
+fn find<'a, R: ComparedRow>(beside: &'a Beside<R>, row: &R) -> Option<&'a CellBeside<R>> {
+    beside.cells.iter().find(|cell| cell.row == *row)
 }
 
 /// The base's cell, as the first side that shares it has it.
-fn of_base(comparison: &Comparison, row: Row) -> Option<f64> {
+fn of_base<R: ComparedRow>(comparison: &Comparison<R>, row: &R) -> Option<f64> {
     comparison.others.iter().find_map(|beside| find(beside, row)).map(|cell| cell.base_per_second)
 }
 
-fn speeds(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
-    let series = |place: usize, name: &str, speed: &dyn Fn(Row) -> Option<f64>| {
-        let points =
-            rows.iter().enumerate().filter_map(|(at, row)| Some(Point::new(at as f64, speed(*row)? / MEGABIT)));
+fn speeds<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series> {
+    let series = |place: usize, name: &str, speed: &dyn Fn(&R) -> Option<f64>| {
+        let points = rows.iter().enumerate().filter_map(|(at, row)| Some(Point::new(at as f64, speed(row)? / MEGABIT)));
         Series { name: name.to_owned(), role: Role::Member(place), mark: Drawn::Points, points: points.collect() }
     };
     let base = series(0, &comparison.base.name, &|row| of_base(comparison, row));
@@ -144,10 +148,10 @@ fn speeds(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
     std::iter::once(base).chain(others).collect()
 }
 
-fn changes(comparison: &Comparison, rows: &[Row]) -> Vec<Series> {
-    let series = |(beside, place): (&Beside, usize)| {
-        let point = |(at, row): (usize, &Row)| {
-            let ratio = find(beside, *row)?.ratio;
+fn changes<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series> {
+    let series = |(beside, place): (&Beside<R>, usize)| {
+        let point = |(at, row): (usize, &R)| {
+            let ratio = find(beside, row)?.ratio;
             Some(Point { x: at as f64, y: per_cent(ratio.value), interval: ends_in_per_cent(&ratio) })
         };
         let points = rows.iter().enumerate().filter_map(point).collect();
@@ -171,13 +175,13 @@ fn change_cell(ratio: &Estimate) -> Cell {
 }
 
 /// Every cell: base, side, change with interval, finding.
-fn table(comparison: &Comparison, caption: &str, rows: &[Row], scale: f64) -> Table {
+fn table<R: ComparedRow>(comparison: &Comparison<R>, caption: &str, rows: &[R]) -> Table {
     let mut table = Table::new(caption, &["cell", "side", "finding", "base", "this", "change, %", "p, Holm"], 3);
     for row in rows {
         for beside in &comparison.others {
-            let Some(cell) = find(beside, *row) else { continue };
+            let Some(cell) = find(beside, row) else { continue };
             let labels = [row.to_string(), beside.side.name.clone(), cell.finding.name().to_owned()].map(Cell::Text);
-            let speeds = [cell.base_per_second, cell.other_per_second].map(|speed| Cell::number(Some(speed / scale)));
+            let speeds = words::numbers(cell).map(|number| Cell::number(Some(number)));
             let p = cell.adjusted_p.map_or(Cell::Nothing, |p| Cell::Number {
                 value: p,
                 shown: format!("{p:.3}"),
@@ -191,7 +195,7 @@ fn table(comparison: &Comparison, caption: &str, rows: &[Row], scale: f64) -> Ta
 }
 
 /// What was asked differently, what was different by itself, and what was left out.
-fn causes(comparison: &Comparison) -> Option<Section> {
+fn causes<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     let mut blocks = Vec::new();
     for beside in &comparison.others {
         let plans = beside.plan_differences.iter().map(ToString::to_string);

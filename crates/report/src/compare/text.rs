@@ -1,6 +1,6 @@
 //! A comparison for a terminal.
 
-use btu_suite::compare::{Beside, CellBeside, Comparison, Finding};
+use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
 
 use super::words;
 use crate::head::TextOptions;
@@ -15,7 +15,7 @@ const FEW: usize = 20;
 const MOST_DIFFERENCES: usize = 10;
 
 /// The whole comparison; `all` shows every cell, else only those that differ. Lines end with `\n`.
-pub fn comparison_text(comparison: &Comparison, all: bool, options: &TextOptions) -> String {
+pub fn comparison_text<R: ComparedRow>(comparison: &Comparison<R>, all: bool, options: &TextOptions) -> String {
     let mut sections = Vec::new();
     for beside in &comparison.others {
         sections.push(headline(comparison, beside, options));
@@ -32,7 +32,7 @@ pub fn comparison_text(comparison: &Comparison, all: bool, options: &TextOptions
     page(sections)
 }
 
-fn headline(comparison: &Comparison, beside: &Beside, options: &TextOptions) -> Vec<String> {
+fn headline<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let [base, side] = [&comparison.base.name, &beside.side.name].map(|name| cut(name, MOST_OF_A_HEADLINE));
     let said = words::headline(beside);
@@ -62,7 +62,7 @@ fn indented(text: &str, options: &TextOptions) -> Vec<String> {
 }
 
 /// What was asked differently, and what was different by itself.
-fn explanations(beside: &Beside, options: &TextOptions) -> Vec<String> {
+fn explanations<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
     let plans = beside.plan_differences.iter().map(ToString::to_string);
     let machines = beside.environment_differences.iter().take(MOST_DIFFERENCES).cloned();
     let rest = beside.environment_differences.len().saturating_sub(MOST_DIFFERENCES);
@@ -72,13 +72,18 @@ fn explanations(beside: &Beside, options: &TextOptions) -> Vec<String> {
     if lines.is_empty() { lines } else { section("What could explain a difference", "", lines, options) }
 }
 
-fn cells(comparison: &Comparison, beside: &Beside, all: bool, options: &TextOptions) -> Vec<String> {
+fn cells<R: ComparedRow>(
+    comparison: &Comparison<R>,
+    beside: &Beside<R>,
+    all: bool,
+    options: &TextOptions,
+) -> Vec<String> {
     if beside.cells.is_empty() {
         return Vec::new();
     }
-    let differs = |cell: &&CellBeside| matches!(cell.finding, Finding::Faster | Finding::Slower);
+    let differs = |cell: &&CellBeside<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
     let show_all = all || beside.cells.len() <= FEW;
-    let shown: Vec<&CellBeside> = beside.cells.iter().filter(|cell| show_all || differs(cell)).collect();
+    let shown: Vec<&CellBeside<R>> = beside.cells.iter().filter(|cell| show_all || differs(cell)).collect();
     let mut note = format!("{}; {}", words::tally(&beside.cells), words::units(&beside.cells));
     if !show_all {
         note += "; --all shows every cell";
@@ -88,7 +93,12 @@ fn cells(comparison: &Comparison, beside: &Beside, all: bool, options: &TextOpti
 }
 
 /// Without intervals where there is no room for them.
-fn table(comparison: &Comparison, beside: &Beside, cells: &[&CellBeside], options: &TextOptions) -> Vec<String> {
+fn table<R: ComparedRow>(
+    comparison: &Comparison<R>,
+    beside: &Beside<R>,
+    cells: &[&CellBeside<R>],
+    options: &TextOptions,
+) -> Vec<String> {
     let wide = options.is_wide();
     let interval = |text: &str| wide.then(|| text.to_owned());
     let [base, other] = [&comparison.base.name, &beside.side.name].map(|name| cut(name, MOST_OF_A_HEAD));
@@ -112,7 +122,7 @@ fn cut(name: &str, most: usize) -> String {
     if columns(name) <= most { name.to_owned() } else { name.chars().take(most - 1).chain(['…']).collect() }
 }
 
-fn left_out(beside: &Beside, options: &TextOptions) -> Vec<String> {
+fn left_out<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
     if beside.left_out.is_empty() {
         return Vec::new();
     }

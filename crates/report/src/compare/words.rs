@@ -1,12 +1,15 @@
 //! What both forms of a comparison say.
 
 use btu_stats::{Estimate, Interval};
-use btu_suite::compare::{Basis, Beside, CellBeside, Comparison, Finding, Over, Overall, Unit};
+use btu_suite::compare::{Basis, Beside, CellBeside, ComparedRow, Comparison, Finding, Over, Overall, Unit};
 use btu_suite::verdict::Title;
 
 use crate::number::{NOTHING, count, percent, three_digits};
 
 const MEGABIT: f64 = 1e6;
+
+/// Milliseconds in a second.
+const MILLI: f64 = 1e3;
 
 /// A ratio as a change in per cent with its sign: `-5.0 %`.
 pub(super) fn change(ratio: f64) -> String {
@@ -24,7 +27,7 @@ pub(super) fn ends(ratio: &Estimate) -> Option<String> {
 }
 
 /// `faster`, or the like, of the whole.
-pub(super) fn headline(beside: &Beside) -> String {
+pub(super) fn headline<R: ComparedRow>(beside: &Beside<R>) -> String {
     let nothing = || "nothing to compare: both have no cell in common".to_owned();
     beside.overall.as_ref().map_or_else(nothing, |overall| overall.finding.to_string())
 }
@@ -35,12 +38,13 @@ pub(super) fn short(finding: Finding) -> &'static str {
 }
 
 /// The units that occur among the cells.
-pub(super) fn units(cells: &[CellBeside]) -> String {
+pub(super) fn units<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
     let occurs = |unit| cells.iter().any(|cell| cell.unit == unit);
     let all = [
         (Unit::Bits, "Mb/s"),
         (Unit::Requests, "INTERACTIVE in requests/s"),
         (Unit::Work, "host activities in work/s"),
+        (Unit::Times, "times in ms, whose change is that of their speed"),
     ];
     let found = all.into_iter().filter(|(unit, _)| occurs(*unit)).map(|(_, name)| name);
     found.collect::<Vec<_>>().join(", ")
@@ -61,7 +65,7 @@ pub(super) fn over(overall: &Overall) -> String {
 }
 
 /// Where the interval comes from, and what it does not hold.
-pub(super) fn basis(overall: &Overall, comparison: &Comparison, beside: &Beside) -> String {
+pub(super) fn basis<R: ComparedRow>(overall: &Overall, comparison: &Comparison<R>, beside: &Beside<R>) -> String {
     let [base, other] = [&comparison.base, &beside.side].map(|side| side.runs.len());
     match overall.basis {
         Basis::Runs => format!("interval from the spread between runs, {base} against {other}"),
@@ -89,22 +93,31 @@ pub(super) fn advice(overall: &Overall) -> Option<String> {
 }
 
 /// What a speed of the cell's kind is called.
-pub(super) fn unit(cell: &CellBeside) -> &'static str {
+pub(super) fn unit<R: ComparedRow>(cell: &CellBeside<R>) -> &'static str {
     match cell.unit {
         Unit::Bits => "Mb/s",
         Unit::Requests => "requests/s",
         Unit::Work => "work/s",
+        Unit::Times => "ms",
     }
 }
 
-/// Both speeds in the cell's unit.
-pub(super) fn speeds(cell: &CellBeside) -> [String; 2] {
-    let scale = if cell.unit == Unit::Bits { MEGABIT } else { 1.0 };
-    [cell.base_per_second, cell.other_per_second].map(|speed| three_digits(speed / scale))
+/// Both speeds in the cell's unit; of a time, the times themselves.
+pub(super) fn numbers<R: ComparedRow>(cell: &CellBeside<R>) -> [f64; 2] {
+    [cell.base_per_second, cell.other_per_second].map(|speed| match cell.unit {
+        Unit::Bits => speed / MEGABIT,
+        Unit::Requests | Unit::Work => speed,
+        Unit::Times => MILLI / speed,
+    })
+}
+
+/// The same as text.
+pub(super) fn speeds<R: ComparedRow>(cell: &CellBeside<R>) -> [String; 2] {
+    numbers(cell).map(three_digits)
 }
 
 /// `2 faster, 1 slower, 30 no difference seen`.
-pub(super) fn tally(cells: &[CellBeside]) -> String {
+pub(super) fn tally<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
     let all = [Finding::Faster, Finding::Slower, Finding::NoDifferenceSeen, Finding::CannotTell];
     let number = |finding| cells.iter().filter(|cell| cell.finding == finding).count();
     let counted = all.map(|finding| (number(finding), finding));
@@ -113,7 +126,7 @@ pub(super) fn tally(cells: &[CellBeside]) -> String {
 }
 
 /// How the words are chosen.
-pub(super) fn rule(comparison: &Comparison) -> String {
+pub(super) fn rule<R: ComparedRow>(comparison: &Comparison<R>) -> String {
     let (matter, level) = (percent(comparison.matter.share()), percent(comparison.level.share()));
     format!(
         "faster or slower: beyond chance at {level} % and by at least {matter} %; no difference seen: the whole interval \

@@ -31,11 +31,13 @@ pub enum Aspect {
     Profile,
     /// What the disk and transfer activities work with.
     Files,
+    /// Whatever else a study's options decide.
+    Options,
 }
 
 impl Aspect {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Version,
         Self::Network,
         Self::Components,
@@ -45,6 +47,7 @@ impl Aspect {
         Self::Window,
         Self::Profile,
         Self::Files,
+        Self::Options,
     ];
 
     /// The aspect's name as users write it.
@@ -59,6 +62,7 @@ impl Aspect {
             Self::Window => "window",
             Self::Profile => "profile",
             Self::Files => "files",
+            Self::Options => "options",
         }
     }
 }
@@ -117,6 +121,8 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
         Aspect::Window => json!(plan.window),
         Aspect::Profile => json!(plan.profile),
         Aspect::Files => json!([json!(plan.disk_file), json!(plan.ftp_server)]),
+        // Ratings have none that the others do not tell.
+        Aspect::Options => json!(null),
     };
     value.to_string()
 }
@@ -124,6 +130,7 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
 /// The same as people say it.
 fn in_words(plan: &Plan, aspect: Aspect) -> String {
     match aspect {
+        Aspect::Options => String::new(),
         Aspect::Version => plan.version.to_string(),
         Aspect::Network => plan.network.to_string(),
         Aspect::Components => list(plan.components.iter().map(|component| component.name())),

@@ -2,41 +2,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::row::ComparedRow;
 use super::side::{Group, Run};
-use crate::cell::Row;
 
 /// The logarithms of a run's speeds. Ordered, so that sums do not depend on the order of the cells.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Logs {
-    rows: BTreeMap<Row, BTreeMap<u32, f64>>,
+pub(super) struct Logs<R> {
+    rows: BTreeMap<R, BTreeMap<u32, f64>>,
 }
 
-impl Logs {
-    pub(super) fn of_group(group: &Group) -> Vec<Self> {
+impl<R: ComparedRow> Logs<R> {
+    pub(super) fn of_group(group: &Group<R>) -> Vec<Self> {
         group.runs.iter().map(Self::of).collect()
     }
 
-    fn of(run: &Run) -> Self {
-        let mut rows: BTreeMap<Row, BTreeMap<u32, f64>> = BTreeMap::new();
+    fn of(run: &Run<R>) -> Self {
+        let mut rows: BTreeMap<R, BTreeMap<u32, f64>> = BTreeMap::new();
         for reading in run.readings.iter().filter(|reading| reading.counts()) {
-            rows.entry(reading.row).or_default().insert(reading.block, reading.per_second.ln());
+            rows.entry(reading.row.clone()).or_default().insert(reading.block, reading.per_second.ln());
         }
         Self { rows }
     }
 
     /// How often `row` was measured.
-    pub(super) fn repetitions(&self, row: Row) -> usize {
-        self.rows.get(&row).map_or(0, BTreeMap::len)
+    pub(super) fn repetitions(&self, row: &R) -> usize {
+        self.rows.get(row).map_or(0, BTreeMap::len)
     }
 
     /// The mean over `rows` of each row's mean over its blocks; `None` unless every row is there.
-    pub(super) fn mean(&self, rows: &[Row]) -> Option<f64> {
+    pub(super) fn mean(&self, rows: &[R]) -> Option<f64> {
         let means: Option<Vec<f64>> = rows.iter().map(|row| mean(self.rows.get(row)?.values().copied())).collect();
         mean(means?.into_iter())
     }
 
     /// The mean over `rows` within each block that holds all of them.
-    pub(super) fn blocks(&self, rows: &[Row]) -> Vec<f64> {
+    pub(super) fn blocks(&self, rows: &[R]) -> Vec<f64> {
         let blocks: BTreeSet<u32> =
             rows.iter().filter_map(|row| self.rows.get(row)).flat_map(|blocks| blocks.keys().copied()).collect();
         let block = |block: u32| {
@@ -48,9 +48,9 @@ impl Logs {
 }
 
 /// The rows that every run of both sides has, and those that only some have.
-pub(super) fn common_rows(base: &[Logs], other: &[Logs]) -> (Vec<Row>, Vec<Row>) {
+pub(super) fn common_rows<R: ComparedRow>(base: &[Logs<R>], other: &[Logs<R>]) -> (Vec<R>, Vec<R>) {
     let runs = || base.iter().chain(other);
-    let all: BTreeSet<Row> = runs().flat_map(|run| run.rows.keys().copied()).collect();
+    let all: BTreeSet<R> = runs().flat_map(|run| run.rows.keys().cloned()).collect();
     all.into_iter().partition(|row| runs().all(|run| run.rows.contains_key(row)))
 }
 

@@ -26,8 +26,10 @@
 mod finding;
 mod guard;
 mod logs;
+mod row;
 mod side;
 mod spread;
+mod studied;
 #[cfg(test)]
 mod tests;
 
@@ -36,21 +38,23 @@ use serde::{Deserialize, Serialize};
 
 pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
+pub use row::{ComparedRow, Quantity, StudyRow};
 pub use side::{Group, Reading, Run};
+pub use studied::{study_differences, study_readings};
 
-use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
+use crate::cell::Row;
 use logs::Logs;
 use spread::{Difference, Measured};
 
 /// What shall be compared.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question<'a> {
+pub struct Question<'a, R = Row> {
     /// What the others are measured against.
-    pub base: &'a Group,
+    pub base: &'a Group<R>,
     /// The others.
-    pub others: &'a [Group],
+    pub others: &'a [Group<R>],
     /// Earlier runs, each group of one plan on one machine; their means may differ between groups, their spread is shared.
-    pub history: &'a [Group],
+    pub history: &'a [Group<R>],
     /// The level of every interval, and 1 minus the share of false verdicts.
     pub level: Level,
     /// The smallest effect that matters.
@@ -59,7 +63,7 @@ pub struct Question<'a> {
 
 /// The answer; its serialised form is the result that `--json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct Comparison<R = Row> {
     /// Version of this form; a reader of an older one may miss fields, never misread them.
     pub version: u32,
     /// The level of every interval: 0.95.
@@ -69,7 +73,7 @@ pub struct Comparison {
     /// What the others are measured against.
     pub base: Side,
     /// Each of the others beside the base.
-    pub others: Vec<Beside>,
+    pub others: Vec<Beside<R>>,
 }
 
 /// One side of a comparison.
@@ -85,15 +89,15 @@ pub struct Side {
 
 /// One side beside the base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct Beside<R = Row> {
     /// The side.
     pub side: Side,
     /// Over many cells; absent when both sides have no cell in common.
     pub overall: Option<Overall>,
     /// Cell by cell, in the order of the table of rates.
-    pub cells: Vec<CellBeside>,
+    pub cells: Vec<CellBeside<R>>,
     /// Rows that only one of both has, or that not every run of a side has.
-    pub left_out: Vec<Row>,
+    pub left_out: Vec<R>,
     /// What differs between the plans, where that was allowed.
     pub plan_differences: Vec<PlanDifference>,
     /// What differs between the machines, a sentence each: it may explain a difference.
@@ -157,9 +161,9 @@ pub enum Basis {
 
 /// One cell of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CellBeside {
+pub struct CellBeside<R = Row> {
     /// Which.
-    pub row: Row,
+    pub row: R,
     /// What its speeds count.
     pub unit: Unit,
     /// Geometric mean of the base.
@@ -190,22 +194,24 @@ pub enum Unit {
     Requests,
     /// Units of work of a host activity: rounds, bytes.
     Work,
+    /// How often something that takes a time could be done, one after the other.
+    Times,
 }
 
-impl Comparison {
+impl<R> Comparison<R> {
     /// The version of the form that this program writes.
     pub const VERSION: u32 = 1;
 }
 
 /// Compares.
-pub fn compare(question: &Question<'_>) -> Comparison {
+pub fn compare<R: ComparedRow>(question: &Question<'_, R>) -> Comparison<R> {
     let base = Logs::of_group(question.base);
-    let history: Vec<Vec<Logs>> = question.history.iter().map(Logs::of_group).collect();
-    let mut others: Vec<Beside> =
+    let history: Vec<Vec<Logs<R>>> = question.history.iter().map(Logs::of_group).collect();
+    let mut others: Vec<Beside<R>> =
         question.others.iter().map(|other| beside(question, &base, other, &history)).collect();
     correct(&mut others, question);
     Comparison {
-        version: Comparison::VERSION,
+        version: Comparison::<R>::VERSION,
         level: question.level,
         matter: question.matter,
         base: question.base.side(),
@@ -214,21 +220,26 @@ pub fn compare(question: &Question<'_>) -> Comparison {
 }
 
 /// One side beside the base; the findings wait for the correction.
-fn beside(question: &Question<'_>, base: &[Logs], other: &Group, history: &[Vec<Logs>]) -> Beside {
+fn beside<R: ComparedRow>(
+    question: &Question<'_, R>,
+    base: &[Logs<R>],
+    other: &Group<R>,
+    history: &[Vec<Logs<R>>],
+) -> Beside<R> {
     let logs = Logs::of_group(other);
     let (common, left_out) = logs::common_rows(base, &logs);
-    let difference = |rows: &[Row]| {
+    let difference = |rows: &[R]| {
         let [base, other] = [base, &logs].map(|side| Measured::of(side, rows));
         spread::difference(&base?, &other?, &spread::between_runs(history, rows), question.level)
     };
-    let overall = rows_of_overall(&common).and_then(|(over, rows)| {
+    let overall = R::overall(&common).and_then(|(over, rows)| {
         let found = difference(&rows)?;
         let learned_from = if found.basis == Basis::EarlierRuns { names(question.history) } else { Vec::new() };
         Some(overall(over, rows.len(), found, learned_from))
     });
-    let cells = common.iter().filter_map(|&row| {
+    let cells = common.iter().filter_map(|row| {
         let repetitions = [base, &logs].map(|side| side.iter().map(|run| run.repetitions(row)).sum());
-        Some(cell(row, repetitions, difference(&[row])?))
+        Some(cell(row.clone(), repetitions, difference(std::slice::from_ref(row))?))
     });
     Beside {
         side: other.side(),
@@ -240,23 +251,8 @@ fn beside(question: &Question<'_>, base: &[Logs], other: &Group, history: &[Vec<
     }
 }
 
-fn names(groups: &[Group]) -> Vec<String> {
+fn names<R>(groups: &[Group<R>]) -> Vec<String> {
     groups.iter().flat_map(|group| group.runs.iter().map(|run| run.name.clone())).collect()
-}
-
-/// Every rated component with every message size under every host load.
-const ROWS_OF_A_RATING: usize = Component::RATED.len() * MESSAGE_SIZES.len() * Load::HOST.len();
-
-/// The rows of the rating where there are any, else the best of what there is.
-fn rows_of_overall(common: &[Row]) -> Option<(Over, Vec<Row>)> {
-    let rated = |loaded: bool| -> Vec<Row> {
-        let fits = |row: &&Row| matches!(row, Row::Network { component, load, .. } if component.is_rated() && (*load != Load::Idle) == loaded);
-        common.iter().filter(fits).copied().collect()
-    };
-    let loaded = rated(true);
-    let over = if loaded.len() == ROWS_OF_A_RATING { Over::Rating } else { Over::Part };
-    let choices = [(over, loaded), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
-    choices.into_iter().find(|(_, rows)| !rows.is_empty())
 }
 
 fn overall(over: Over, rows: usize, found: Difference, learned_from: Vec<String>) -> Overall {
@@ -276,10 +272,10 @@ fn overall(over: Over, rows: usize, found: Difference, learned_from: Vec<String>
     }
 }
 
-fn cell(row: Row, repetitions: [usize; 2], found: Difference) -> CellBeside {
+fn cell<R: ComparedRow>(row: R, repetitions: [usize; 2], found: Difference) -> CellBeside<R> {
     CellBeside {
+        unit: row.unit(),
         row,
-        unit: side::unit(row),
         base_per_second: found.base.exp(),
         other_per_second: found.other.exp(),
         repetitions,
@@ -292,7 +288,7 @@ fn cell(row: Row, repetitions: [usize; 2], found: Difference) -> CellBeside {
 }
 
 /// Holm's correction: once over the overall ratios, once over all cells of all sides.
-fn correct(others: &mut [Beside], question: &Question<'_>) {
+fn correct<R>(others: &mut [Beside<R>], question: &Question<'_, R>) {
     let find = |ratio: &Estimate, p: Option<f64>| finding::find(ratio, p, question.level, question.matter);
     let overalls: Vec<&mut Overall> = others.iter_mut().filter_map(|other| other.overall.as_mut()).collect();
     let adjusted = adjust(overalls.iter().map(|overall| overall.p));

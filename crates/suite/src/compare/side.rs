@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Side, Unit};
-use crate::cell::{Component, Row};
+use super::{ComparedRow, Side, Unit};
+use crate::cell::Row;
 use crate::record::CellRecord;
 use crate::schedule;
 
 /// The speed of one valid cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct Reading<R = Row> {
     /// Which row it repeats.
-    pub row: Row,
+    pub row: R,
     /// In which block of its run.
     pub block: u32,
     /// How much per second, in the unit of its row; more is faster.
@@ -19,26 +19,39 @@ pub struct Reading {
 }
 
 /// A run as its readings.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Run {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run<R = Row> {
     /// The run's name.
     pub name: String,
     /// Its valid cells, in any order.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<Reading<R>>,
 }
 
 /// Runs that repeat one another.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Group {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group<R = Row> {
     /// As the user named it.
     pub name: String,
     /// The network they were made on.
     pub network: String,
     /// The runs.
-    pub runs: Vec<Run>,
+    pub runs: Vec<Run<R>>,
 }
 
-impl Group {
+// By hand, since no row needs a default for it.
+impl<R> Default for Run<R> {
+    fn default() -> Self {
+        Self { name: String::new(), readings: Vec::new() }
+    }
+}
+
+impl<R> Default for Group<R> {
+    fn default() -> Self {
+        Self { name: String::new(), network: String::new(), runs: Vec::new() }
+    }
+}
+
+impl<R> Group<R> {
     /// The group without its readings.
     pub(super) fn side(&self) -> Side {
         let runs = self.runs.iter().map(|run| run.name.clone()).collect();
@@ -51,8 +64,8 @@ impl Reading {
     ///
     /// The amount of work of a host activity is calibrated anew in every run, so its speed is work over time.
     pub fn of(record: &CellRecord) -> Option<Self> {
-        let per_second = match unit(record.row) {
-            Unit::Bits => record.network.as_ref()?.goodput_bits_per_second,
+        let per_second = match record.row.unit() {
+            Unit::Bits | Unit::Times => record.network.as_ref()?.goodput_bits_per_second,
             Unit::Requests => 1e9 / schedule::round_trip(record)?,
             Unit::Work => {
                 let host = record.host.as_ref()?;
@@ -62,18 +75,11 @@ impl Reading {
         let reading = Self { row: record.row, block: record.block, per_second };
         (record.is_valid() && reading.counts()).then_some(reading)
     }
+}
 
+impl<R> Reading<R> {
     /// Only what is above zero has a logarithm.
     pub(crate) fn counts(&self) -> bool {
         self.per_second > 0.0 && self.per_second.is_finite()
-    }
-}
-
-/// What the speeds of `row` count.
-pub(super) fn unit(row: Row) -> Unit {
-    match row {
-        Row::Network { component: Component::InteractiveTcp | Component::InteractiveUdp, .. } => Unit::Requests,
-        Row::Network { .. } => Unit::Bits,
-        Row::Host { .. } => Unit::Work,
     }
 }

@@ -4,7 +4,7 @@ use btu_stats::{Estimate, Interval, Level, sample_variance, student_p, student_q
 
 use super::Basis;
 use super::logs::Logs;
-use crate::cell::Row;
+use super::row::ComparedRow;
 
 /// Below this many degrees of freedom a spread is no spread: with one, the interval is nearly thirteen times as wide
 /// as the deviation it comes from.
@@ -50,7 +50,7 @@ pub(super) struct Measured {
 
 impl Measured {
     /// `None` unless every run has every row.
-    pub(super) fn of(runs: &[Logs], rows: &[Row]) -> Option<Self> {
+    pub(super) fn of<R: ComparedRow>(runs: &[Logs<R>], rows: &[R]) -> Option<Self> {
         let means: Vec<f64> = runs.iter().map(|run| run.mean(rows)).collect::<Option<_>>()?;
         let blocks: Vec<Vec<f64>> = runs.iter().map(|run| run.blocks(rows)).collect();
         Some(Self {
@@ -64,7 +64,7 @@ impl Measured {
 }
 
 /// How groups of earlier runs scatter, each around its own mean. Runs without one of the rows do not count.
-pub(super) fn between_runs(history: &[Vec<Logs>], rows: &[Row]) -> Scatter {
+pub(super) fn between_runs<R: ComparedRow>(history: &[Vec<Logs<R>>], rows: &[R]) -> Scatter {
     Scatter::sum(history.iter().map(|group| {
         let means: Vec<f64> = group.iter().filter_map(|run| run.mean(rows)).collect();
         Scatter::of(&means)

@@ -9,7 +9,7 @@ use rand_distr::Distribution;
 use rand_pcg::Pcg64;
 
 use super::*;
-use crate::cell::{Component, MESSAGE_SIZES};
+use crate::cell::{Component, Load, MESSAGE_SIZES};
 
 /// Rated rows under cpu load, so many.
 fn rows(count: usize) -> Vec<Row> {

@@ -1,0 +1,121 @@
+//! The rows of a comparison: what is repeated, and in what unit its speed is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Over, Unit};
+use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
+
+/// What readings of several runs are found by.
+pub trait ComparedRow: Ord + Clone + fmt::Display {
+    /// What rows that are no rates are called together, and their speeds with the unit.
+    const FURTHER: [&'static str; 2];
+
+    /// What its speeds count.
+    fn unit(&self) -> Unit;
+
+    /// Its name among the rows whose rates are drawn in one picture.
+    fn short_name(&self) -> String;
+
+    /// That picture: its name, and its title.
+    fn picture(&self) -> [String; 2];
+
+    /// Over which of the common rows the overall ratio is taken; nothing where there is none.
+    fn overall(common: &[Self]) -> Option<(Over, Vec<Self>)>;
+}
+
+/// Every rated component with every message size under every host load.
+const ROWS_OF_A_RATING: usize = Component::RATED.len() * MESSAGE_SIZES.len() * Load::HOST.len();
+
+impl ComparedRow for Row {
+    const FURTHER: [&'static str; 2] =
+        ["Requests and host activities", "Requests per second, and work per second of host activities"];
+
+    fn unit(&self) -> Unit {
+        match self {
+            Self::Network { component: Component::InteractiveTcp | Component::InteractiveUdp, .. } => Unit::Requests,
+            Self::Network { .. } => Unit::Bits,
+            Self::Host { .. } => Unit::Work,
+        }
+    }
+
+    fn short_name(&self) -> String {
+        match self {
+            Self::Network { component, message, .. } => format!("{component} {}", message.count()),
+            Self::Host { .. } => self.to_string(),
+        }
+    }
+
+    fn picture(&self) -> [String; 2] {
+        match self {
+            Self::Network { load, .. } => [load.to_string(), format!("Network activities: {load}")],
+            Self::Host { .. } => ["host".to_owned(), "Host activities".to_owned()],
+        }
+    }
+
+    /// The rows of the rating where there are any, else the best of what there is.
+    fn overall(common: &[Self]) -> Option<(Over, Vec<Self>)> {
+        let rated = |loaded: bool| -> Vec<Self> {
+            let fits = |row: &&Self| matches!(row, Self::Network { component, load, .. } if component.is_rated() && (*load != Load::Idle) == loaded);
+            common.iter().filter(fits).copied().collect()
+        };
+        let loaded = rated(true);
+        let over = if loaded.len() == ROWS_OF_A_RATING { Over::Rating } else { Over::Part };
+        let choices = [(over, loaded), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
+        choices.into_iter().find(|(_, rows)| !rows.is_empty())
+    }
+}
+
+/// What is measured of a cell of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Payload that arrived over time: more is better.
+    Goodput,
+    /// How long it took: less is better, and its speed is one over it.
+    Time,
+}
+
+/// A quantity of a cell of a study.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StudyRow {
+    /// The cell, by its name in the store.
+    pub cell: String,
+    /// What of it.
+    pub quantity: Quantity,
+}
+
+impl fmt::Display for StudyRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.quantity {
+            Quantity::Goodput => "goodput",
+            Quantity::Time => "time",
+        };
+        f.pad(&format!("{} {what}", self.cell))
+    }
+}
+
+impl ComparedRow for StudyRow {
+    const FURTHER: [&'static str; 2] = ["Times", "Times, ms"];
+
+    fn unit(&self) -> Unit {
+        match self.quantity {
+            Quantity::Goodput => Unit::Bits,
+            Quantity::Time => Unit::Times,
+        }
+    }
+
+    fn short_name(&self) -> String {
+        self.cell.clone()
+    }
+
+    fn picture(&self) -> [String; 2] {
+        ["cells", "Goodput"].map(str::to_owned)
+    }
+
+    /// All of them, each with the same weight.
+    fn overall(common: &[Self]) -> Option<(Over, Vec<Self>)> {
+        (!common.is_empty()).then(|| (Over::Further, common.to_vec()))
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs of studies: what of a cell is compared, and what two plans decide differently.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{Aspect, PlanDifference, Quantity, Reading, StudyRow};
+use crate::experiment::{Experiment, Measured};
+
+/// What plans say of how often and how long.
+const PROFILE: [&str; 4] = ["profile", "blocks", "budget_ns", "deadline_ns"];
+
+/// The speeds of a cell: its goodput, and one over the time that it took. Nothing of one that does not count.
+pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
+    let facts = plan.facts(&cell.cell, &cell.seen);
+    let time = facts.duration.map(|duration| 1.0 / duration.seconds());
+    let speeds = [(Quantity::Goodput, facts.goodput_bits_per_second), (Quantity::Time, time)];
+    let reading = |(quantity, per_second): (Quantity, Option<f64>)| {
+        let row = StudyRow { cell: cell.cell.to_string(), quantity };
+        let reading = Reading { row, block: cell.block, per_second: per_second? };
+        (cell.is_valid() && reading.counts()).then_some(reading)
+    };
+    speeds.into_iter().filter_map(reading).collect()
+}
+
+/// Everything that two plans of a study decide differently, the seed left out.
+pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifference> {
+    let [ours, theirs] = [base, other].map(fields);
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    let differing = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
+    let mut differences: Vec<PlanDifference> = differing
+        .map(|name| {
+            let aspect = aspect(name);
+            let networks = [base, other].map(|plan| plan.frame().network.to_string());
+            // Networks of one name may differ in what their files say.
+            let [base, other] = if aspect == Aspect::Network && networks[0] != networks[1] {
+                networks
+            } else {
+                [&ours, &theirs].map(|fields| words(name, fields.get(name)))
+            };
+            PlanDifference { aspect, base, other }
+        })
+        .collect();
+    differences.sort_by_key(|difference| Aspect::ALL.iter().position(|aspect| *aspect == difference.aspect));
+    differences
+}
+
+fn fields<E: Experiment>(plan: &E) -> BTreeMap<String, Value> {
+    let mut unseeded = plan.clone();
+    unseeded.frame_mut().seed = 0;
+    match serde_json::to_value(unseeded) {
+        Ok(Value::Object(fields)) => fields.into_iter().collect(),
+        // Plans are structures whose keys are text.
+        _ => BTreeMap::new(),
+    }
+}
+
+fn aspect(field: &str) -> Aspect {
+    match field {
+        "version" => Aspect::Version,
+        "network" => Aspect::Network,
+        name if PROFILE.contains(&name) => Aspect::Profile,
+        _ => Aspect::Options,
+    }
+}
+
+fn words(name: &str, value: Option<&Value>) -> String {
+    value.map_or_else(|| format!("no {name}"), |value| format!("{name} {value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_units::Span;
+
+    use super::*;
+    use crate::experiment::{Field, Frame, Raised};
+    use crate::speed::{Phase, SpeedPlan};
+
+    fn plan() -> SpeedPlan {
+        let (name, text, stations) = ("a line".to_owned(), "drawn".to_owned(), Vec::new());
+        SpeedPlan {
+            frame: Frame {
+                version: 1,
+                seed: 7,
+                profile: "quick".to_owned(),
+                blocks: 1,
+                budget: Span::from_seconds(9),
+                deadline: Span::from_seconds(9),
+                network: Field::Drawing(Raised { name, text, stations, congestion_control: None, ipv6: false }),
+            },
+            phases: vec![Phase::Idle, Phase::Up],
+            time: Span::from_seconds(3),
+            idle: Span::from_seconds(1),
+            streams: 1,
+            offered: None,
+            dscp: None,
+        }
+    }
+
+    #[test]
+    fn plans_differ_in_what_they_decide_and_not_in_their_seeds() {
+        let base = plan();
+        let mut other = plan();
+        other.frame.seed = 8;
+        assert_eq!(study_differences(&base, &other), []);
+        (other.streams, other.frame.blocks) = (4, 5);
+        let Field::Drawing(raised) = &mut other.frame.network else { panic!("raised") };
+        raised.name = "another".to_owned();
+        let said: Vec<String> = study_differences(&base, &other).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "network: a line against another",
+                "profile: blocks 1 against blocks 5",
+                "options: streams 1 against streams 4"
+            ]
+        );
+    }
+}
