@@ -65,7 +65,7 @@ pub struct NetworkRequest {
     /// The congestion control that its stations' TCP uses; the host's own choice when absent.
     #[serde(default)]
     pub congestion_control: Option<CongestionControl>,
-    /// Whether its stations speak IPv6, too: each has the address in 2001:2::/48 whose last 32 bits are its address of IPv4,
+    /// Whether its stations speak IPv6, too: each has the address in `2001:2::/48` whose last 32 bits are its address of IPv4,
     /// and agents use that.
     #[serde(default)]
     pub ipv6: bool,
