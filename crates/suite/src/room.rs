@@ -111,8 +111,14 @@ mod tests {
         assert_eq!(pipe(u64::MAX, u32::MAX).memory, Bytes::new(u64::MAX));
         let receive = |expected_datagrams| {
             let meeting = Meeting::Listen([127, 0, 0, 1].into());
-            Activity::UdpReceive(UdpReceive { meeting, token: [0; 16], message: Bytes::new(100), expected_datagrams })
-                .room()
+            Activity::UdpReceive(UdpReceive {
+                meeting,
+                token: [0; 16],
+                message: Bytes::new(100),
+                expected_datagrams,
+                offered: None,
+            })
+            .room()
         };
         assert_eq!(receive(8 * MIB).memory, Bytes::new(129 * MIB));
         assert!(receive(u64::MAX).memory > Bytes::new(1 << 60));
