@@ -16,7 +16,7 @@ use crate::terminal::print;
 
 /// A bar that is redrawn between cells, and during one only for lines that were asked for, so that drawing is not measured.
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    drawn: ProgressBar,
     shown: bool,
     watch: Watch,
     /// The cell that is measured, and its block.
@@ -59,14 +59,14 @@ impl Bar {
     pub(crate) fn new(quiet: bool, watch: Watch) -> Self {
         let shown = !quiet && stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(1), target);
-        bar.set_style(style("{msg}"));
-        Self { bar, shown, watch, cell: (String::new(), 0) }
+        let drawn = ProgressBar::with_draw_target(Some(1), target);
+        drawn.set_style(style("{msg}"));
+        Self { drawn, shown, watch, cell: (String::new(), 0) }
     }
 
     /// Takes the bar off the screen.
     pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.drawn.finish_and_clear();
     }
 
     /// Who sees what moves.
@@ -75,9 +75,9 @@ impl Bar {
     }
 
     fn say(&self, text: String) {
-        self.bar.set_style(style("{msg}"));
-        self.bar.set_message(text);
-        self.bar.tick();
+        self.drawn.set_style(style("{msg}"));
+        self.drawn.set_message(text);
+        self.drawn.tick();
     }
 }
 
@@ -95,22 +95,22 @@ impl Observer for Bar {
             Phase::Reserve => self.say("reserving the hosts".to_owned()),
             Phase::Check => self.say("checking the network against what was asked for".to_owned()),
             Phase::Calibrate(done, of) => self.say(format!("calibrating {} of {of}", done + 1)),
-            Phase::Measure => self.bar.set_style(style("{bar:24} {pos}/{len}  {msg}")),
+            Phase::Measure => self.drawn.set_style(style("{bar:24} {pos}/{len}  {msg}")),
             Phase::Lower => self.say("taking everything down".to_owned()),
         }
     }
 
     fn progress(&mut self, progress: &Progress) {
-        self.bar.set_length(progress.expected as u64);
-        self.bar.set_position(progress.done as u64);
+        self.drawn.set_length(progress.expected as u64);
+        self.drawn.set_position(progress.done as u64);
         let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
-        self.bar.set_message(format!("{left} left  block {}  {}", progress.block + 1, progress.cell));
+        self.drawn.set_message(format!("{left} left  block {}  {}", progress.block + 1, progress.cell));
         self.cell = (progress.cell.clone(), progress.block);
     }
 
     fn notice(&mut self, text: &str) {
         if self.shown {
-            self.bar.println(text);
+            self.drawn.println(text);
         } else {
             eprintln!("{text}");
         }
@@ -132,7 +132,9 @@ impl Observer for Bar {
             line.map(|line| print(&line)).ok();
         }
         if self.shown {
-            interval_lines(cell, interval).into_iter().for_each(|line| self.bar.println(line));
+            for line in interval_lines(cell, interval) {
+                self.drawn.println(line);
+            }
         }
     }
 }

@@ -103,10 +103,10 @@ fn chosen(speed: &Speed) -> anyhow::Result<Chosen<'_>> {
 fn phases(speed: &Speed) -> Vec<Phase> {
     let all = [
         (Phase::Idle, true),
-        (Phase::Up, !speed.reverse),
+        (Phase::Up, !speed.directions.reverse),
         (Phase::Down, true),
-        (Phase::Both, speed.bidirectional),
-        (Phase::DatagramsUp, speed.udp.is_some() && !speed.reverse),
+        (Phase::Both, speed.directions.bidirectional),
+        (Phase::DatagramsUp, speed.udp.is_some() && !speed.directions.reverse),
         (Phase::DatagramsDown, speed.udp.is_some()),
     ];
     all.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(phase, _)| phase).collect()

@@ -48,12 +48,8 @@ pub(crate) struct Speed {
     /// How long the network is full in each phase [default: 3 s; standard profile: 10 s; full: 30 s]
     #[arg(long, short, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) time: Option<Span>,
-    /// Only from the far host to the near one
-    #[arg(long, short = 'R')]
-    pub(crate) reverse: bool,
-    /// Both directions at once, too
-    #[arg(long)]
-    pub(crate) bidirectional: bool,
+    #[command(flatten)]
+    pub(crate) directions: Directions,
     /// TCP connections at a time in one direction
     #[arg(long, short = 'P', value_name = "NUMBER", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
@@ -72,4 +68,15 @@ pub(crate) struct Speed {
     pub(crate) json_lines: bool,
     #[command(flatten)]
     pub(crate) study: StudyOptions,
+}
+
+/// Which ways data goes; each way by itself where nothing is said.
+#[derive(Debug, Args)]
+pub(crate) struct Directions {
+    /// Only from the far host to the near one
+    #[arg(long, short = 'R')]
+    pub(crate) reverse: bool,
+    /// Both directions at once, too
+    #[arg(long)]
+    pub(crate) bidirectional: bool,
 }
