@@ -40,6 +40,10 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "capture" => vec![capture()],
         "certificate" => certificates(),
         "environment" => vec![json(&collect())],
+        "http_head" => vec![
+            b"PUT /copy HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer 00\r\nContent-Length: 9\r\n\r\n".to_vec(),
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n".to_vec(),
+        ],
         "identity" => vec![identity().into_bytes()],
         "import_and_show" => lines_of_runs(),
         "inventory" => vec![INVENTORY.as_bytes().to_vec()],

@@ -9,7 +9,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 33] = [
+pub const TARGETS: [(&str, Decoder); 34] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", btu_store::fuzz_import),
@@ -20,6 +20,7 @@ pub const TARGETS: [(&str, Decoder); 33] = [
     ("ftp_doorway", btu_load::fuzz::ftp_doorway),
     ("ftp_reply", btu_load::fuzz::ftp_reply),
     ("house_words", btu_testbed::fuzz::house_words),
+    ("http_head", btu_load::fuzz::http_head),
     ("identity", btu_control::fuzz::identity),
     ("import_and_show", readback::import_and_show),
     ("inventory", inventory),

@@ -1,6 +1,6 @@
 //! `btu copy`: from the command line to a plan.
 
-use btu_suite::copy::{Background, CopyPlan, Program, Storage, Wire};
+use btu_suite::copy::{Background, Cache, CopyPlan, Direction, Program, Storage, Wire};
 use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
@@ -64,7 +64,12 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
             hosts.push(host.clone());
         }
     }
+    let programs = or_usual(&copy.program, if copy.paper { &Program::OF_THE_PAPER[..] } else { &Program::USUAL[..] });
+    if let Some(program) = programs.iter().find(|program| program.is_the_systems()) {
+        check_ssh(*program, &chosen)?;
+    }
     let (blocks, budget) = match copy.study.profile {
+        ProfileName::Quick if copy.paper => (5, Span::from_seconds(12 * 3600)),
         ProfileName::Quick => (3, Span::from_seconds(260)),
         ProfileName::Standard => (5, Span::from_seconds(60 * 60)),
         ProfileName::Full => (7, Span::from_seconds(12 * 3600)),
@@ -79,10 +84,13 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
             deadline: deadline(wire, &sizes),
             network: chosen.field(hosts)?,
         },
-        programs: or_usual(&copy.program, &Program::USUAL),
+        programs,
         sizes,
         backgrounds,
-        storages: or_usual(&copy.storage, &Storage::ALL),
+        storages: or_usual(&copy.storage, if copy.paper { &[Storage::Disk] } else { Storage::ALL }),
+        directions: or_usual(&copy.direction, &[Direction::Put]),
+        caches: or_usual(&copy.cache, &[Cache::Cold]),
+        paper: copy.paper,
         pairs,
         full: wire.map_or(BitRate::from_bits_per_second(0), |wire| wire.full),
         lead: Span::from_seconds(1),
@@ -92,8 +100,8 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
 fn sizes(copy: &Copy) -> anyhow::Result<Vec<Bytes>> {
     let megabytes = |sizes: &[u64]| -> Vec<Bytes> { sizes.iter().map(|size| Bytes::new(size * 1_000_000)).collect() };
     let usual = match copy.study.profile {
-        ProfileName::Quick | ProfileName::Standard => megabytes(&[1, 2, 5]),
-        ProfileName::Full => megabytes(&[1, 2, 5, 10, 25, 50, 75, 100]),
+        ProfileName::Quick | ProfileName::Standard if !copy.paper => megabytes(&[1, 2, 5]),
+        _ => megabytes(&[1, 2, 5, 10, 25, 50, 75, 100]),
     };
     let sizes = or_usual(&copy.size, &usual);
     match sizes.iter().find(|size| **size == Bytes::ZERO || **size > LARGEST) {
@@ -113,6 +121,7 @@ fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background
     let percent = |levels: &[u16]| levels.iter().filter_map(|level| Background::percent(*level)).collect::<Vec<_>>();
     let usual = match copy.study.profile {
         _ if wire.is_none() => percent(&[0]),
+        ProfileName::Quick if copy.paper => percent(&[0, 10, 60, 98]),
         ProfileName::Quick => percent(&[0, 60]),
         ProfileName::Standard => percent(&[0, 10, 60, 98]),
         ProfileName::Full => percent(&[0, 10, 30, 60, 80, 90, 95, 98]),
@@ -123,6 +132,21 @@ fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background
             "--contention {background}: nobody told the rate of which that would be a share; name a network that is emulated"
         ))),
         _ => Ok(backgrounds),
+    }
+}
+
+/// scp and sftp are the system's own, and run where all stations are of this machine.
+fn check_ssh(program: Program, chosen: &Chosen) -> anyhow::Result<()> {
+    if chosen.drawing().is_none() {
+        return Err(usage(format!(
+            "--program {program} is measured between stations of this machine: name a network with --network, or leave it out"
+        )));
+    }
+    match btu_load::missing_for_ssh() {
+        None => Ok(()),
+        Some(missing) => Err(usage(format!(
+            "--program {program} needs `{missing}`, which this system does not have: install OpenSSH's client and server, or leave it out"
+        ))),
     }
 }
 

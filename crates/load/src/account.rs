@@ -16,11 +16,17 @@ pub(crate) fn now() -> Result<Time, LoadError> {
     Ok(Time::from_nanoseconds(seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)))
 }
 
-/// CPU time of this process so far, all threads together.
+/// CPU time so far of this process, all threads together, and of the programs that it has started and that have ended.
 fn cpu() -> Result<CpuTime, LoadError> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF)
-        .map_err(|errno| LoadError::Kernel { operation: "read the process's CPU time", source: errno.into() })?;
-    Ok(CpuTime { user: span(usage.user_time()), system: span(usage.system_time()) })
+    let used = |who| {
+        getrusage(who)
+            .map_err(|errno| LoadError::Kernel { operation: "read the process's CPU time", source: errno.into() })
+    };
+    let [own, started] = [used(UsageWho::RUSAGE_SELF)?, used(UsageWho::RUSAGE_CHILDREN)?];
+    Ok(CpuTime {
+        user: span(own.user_time()) + span(started.user_time()),
+        system: span(own.system_time()) + span(started.system_time()),
+    })
 }
 
 /// The kernel's idea of a length of time as ours; it is never negative here.

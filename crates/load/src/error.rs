@@ -91,6 +91,24 @@ pub enum LoadError {
         /// What it answered, in our words.
         answer: &'static str,
     },
+    /// The other end of a copy by HTTP refused, broke off, or said something else.
+    #[error("{peer}: could not {operation} by HTTP: {reason}")]
+    Http {
+        /// Who.
+        peer: SocketAddr,
+        /// What was attempted.
+        operation: &'static str,
+        /// What came of it, in our words.
+        reason: String,
+    },
+    /// A program of the system is not there, or did not do it.
+    #[error("{program}: {problem}")]
+    Program {
+        /// Its name.
+        program: &'static str,
+        /// What was attempted and came of it, and what to do.
+        problem: String,
+    },
     /// An order that no program can carry out.
     #[error("copying a file: {what}")]
     Order {
@@ -215,4 +233,11 @@ pub enum LoadError {
     /// A file server refused, broke off or did not answer.
     #[error(transparent)]
     Nfs(#[from] NfsError),
+}
+
+impl LoadError {
+    /// A source that is read again has another digest.
+    pub(crate) fn source_changed() -> Self {
+        Self::SourceChanged { what: "it has another content than before".to_owned() }
+    }
 }

@@ -1,7 +1,7 @@
-//! Entries for fuzzers: whatever an FTP server, a client of the doorway, a sender of files, or either end of NFS says, these
+//! Entries for fuzzers: whatever an FTP server, a client of the doorway, a sender of files, or either end of NFS or HTTP says, these
 //! return.
 
-pub use crate::copy::fuzz_record as rcp_record;
+pub use crate::copy::{fuzz_head as http_head, fuzz_record as rcp_record};
 pub use crate::ftp::{fuzz_doorway as ftp_doorway, fuzz_reply as ftp_reply};
 pub use crate::nfs::{fuzz_answer as nfs_answer, fuzz_call as nfs_call};
 
@@ -13,6 +13,7 @@ mod tests {
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..80), text in "22[79] \\PC{0,40}") {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
+                super::http_head(bytes);
                 super::ftp_doorway(bytes);
                 super::ftp_reply(bytes);
                 super::nfs_answer(bytes);

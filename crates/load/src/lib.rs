@@ -34,8 +34,10 @@ mod scratch;
 mod volume;
 
 use btu_suite::activity::{Activity, Order, Performance};
+use btu_suite::copy::Direction;
 use btu_suite::peers::Callers;
 
+pub use copy::missing_for_ssh;
 pub use disk::DiskSource;
 pub use error::LoadError;
 pub use ftp::{FETCH_ROOM, serve_doorway};
@@ -55,8 +57,14 @@ pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Perfor
         Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve, callers)?)),
         Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay, callers)?)),
         Activity::FtpFetch(fetch) => Some(Box::new(ftp::Fetching::prepare(fetch)?)),
-        Activity::FileSend(send) => Some(Box::new(copy::Sending::prepare(order, send)?)),
-        Activity::FileReceive(receive) => Some(Box::new(copy::Receiving::prepare(order, receive, callers)?)),
+        Activity::FileSend(client) => Some(Box::new(copy::CopyClient::prepare(order, client, Direction::Put)?)),
+        Activity::FileReceive(server) => {
+            Some(Box::new(copy::CopyServer::prepare(order, server, Direction::Put, callers)?))
+        }
+        Activity::FileFetch(client) => Some(Box::new(copy::CopyClient::prepare(order, client, Direction::Get)?)),
+        Activity::FileOffer(server) => {
+            Some(Box::new(copy::CopyServer::prepare(order, server, Direction::Get, callers)?))
+        }
         Activity::FileCopy(copy) => Some(Box::new(copy::Copying::prepare(order, copy)?)),
         Activity::FilesServe(serve) => Some(Box::new(lan::ServingFiles::prepare(serve, callers)?)),
         Activity::FilesTask(task) => Some(lan::prepare_task(order.seed, task)?),

@@ -35,7 +35,7 @@ pub use account::{ClientAccount, OTHERS};
 pub use answer::{Attributes, Found, Status};
 pub use client::Client;
 pub use error::NfsError;
-pub(crate) use moments::Written as WrittenAt;
+pub(crate) use moments::Moved as MovedAt;
 pub use protocol::{Handle, LONGEST_NAME, MOST_DATA, Stability};
 pub use server::{MOST_CLIENTS, Server, ServerSettings};
 pub use transfer::{Transfer, Uncommitted};

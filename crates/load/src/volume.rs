@@ -154,6 +154,13 @@ impl Volume {
         self.insert(directory, name, Node::File(Arc::new(file)))
     }
 
+    /// Takes a file over that has `size` octets, under a name that is free in the root.
+    pub(crate) fn adopt(&self, name: &[u8], content: ScratchFile, size: u64) -> Result<Stat, Fault> {
+        check_name(name)?;
+        self.room.take(size)?;
+        self.insert(ROOT, name, Node::File(Arc::new(FileNode::holding(content, size))))
+    }
+
     pub(crate) fn make_directory(&self, directory: u64, name: &[u8]) -> Result<Stat, Fault> {
         check_name(name)?;
         self.insert(directory, name, Node::Directory(BTreeMap::new()))

@@ -8,7 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use btu_load::{DiskSource, LoadError, prepare, scratch_check};
-use btu_suite::activity::{Activity, Disk, FtpFetch, FtpServe, Order, Performance, Work};
+use btu_suite::activity::{Activity, Disk, FileClient, FileServer, FtpFetch, FtpServe, Order, Performance, Work};
+use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
 
@@ -88,6 +89,7 @@ fn on_the_small_disk(directory: &Path) {
     refused_before_anything_is_written(directory);
     full_while_copying(directory);
     full_while_fetching(directory);
+    full_at_the_end_of_a_copy(directory);
     assert_eq!(free(), before, "something was left behind");
 }
 
@@ -135,6 +137,37 @@ fn full_while_fetching(directory: &Path) {
     let empty = fill(directory);
     assert_full(&failure(fetching), directory);
     empty();
+}
+
+/// By every program: the end whose disk is full says so, the other that the file was not taken, and what was written is gone.
+fn full_at_the_end_of_a_copy(directory: &Path) {
+    for program in ["bare", "rcp", "ftp", "http", "nfs"] {
+        let program: Program = program.parse().expect("a program");
+        let (size, cache) = (Bytes::new(4 * MIB), Cache::Cold);
+        let file = |storage| FilePlace { size, storage, cache, directory: directory.to_owned() };
+        let (on, token, wait) = ("127.0.0.1".parse().expect("an address"), [7; 16], Span::ZERO);
+        let server = FileServer { program, on, token, file: file(Storage::Disk) };
+        let server = ready(&order(Activity::FileReceive(server)));
+        let to = server.endpoint().expect("it listens");
+        let client = FileClient { program, to, token, file: file(Storage::Memory), wait };
+        let client = ready(&order(Activity::FileSend(client)));
+        let empty = fill(directory);
+        let stop = AtomicBool::new(false);
+        let (here, there) = std::thread::scope(|scope| {
+            let there = scope.spawn(|| server.perform(&stop).map(drop).map_err(|error| error.to_string()));
+            let here = failure(client);
+            // A file server does not know that its only client has gone.
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            (here, there.join().expect("no panic").expect_err("there is no room"))
+        });
+        empty();
+        assert!(here.contains(&to.ip().to_string()), "{program}: {here}");
+        if program.to_string() == "nfs" {
+            assert!(here.contains("WRITE was refused: no room"), "{here}");
+        } else {
+            assert_full(&there, directory);
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod effects;
 
-use btu_suite::copy::{CopyCell, CopyPlan, CopyRow, CopyVerdict, Program};
+use btu_suite::copy::{Cache, CopyCell, CopyPlan, CopyRow, CopyVerdict, Direction, Program, Storage};
 
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
 use crate::number::{NOTHING, three_digits};
@@ -33,8 +33,8 @@ impl Reported for CopyPlan {
 /// The fastest and the slowest program of the largest file on the quiet network, and what the most background does.
 fn headline(verdict: &CopyVerdict) -> String {
     // Programs are told apart, not what files stand on: all of them have the first storage.
-    let storage = verdict.rows.first().map(|row| row.cell.storage);
-    let is_told = |row: &&CopyRow| row.cell.program != Program::Local && Some(row.cell.storage) == storage;
+    let place = verdict.rows.first().map(|row| (row.cell.storage, row.cell.cache));
+    let is_told = |row: &&CopyRow| row.cell.program != Program::Local && is_at(row, place);
     let remote = || verdict.rows.iter().filter(is_told).filter(|row| row.median().is_some());
     let Some(size) = remote().map(|row| row.cell.size).max() else { return "No file was copied".to_owned() };
     let mut rows: Vec<(&CopyRow, f64)> =
@@ -44,8 +44,8 @@ fn headline(verdict: &CopyVerdict) -> String {
         return "No file was copied".to_owned();
     };
     let way = |row: &CopyRow| match row.cell.background {
-        background if background.is_quiet() => row.cell.program.to_string(),
-        background => format!("{} beside {background} of other traffic", row.cell.program),
+        background if background.is_quiet() => row.cell.program_name(),
+        background => format!("{} beside {background} of other traffic", row.cell.program_name()),
     };
     format!(
         "{size}: {} s by {}, {} s by {}: {} times as long",
@@ -57,12 +57,17 @@ fn headline(verdict: &CopyVerdict) -> String {
     )
 }
 
+/// Whether a row's files stand there, and are in the page cache or not, as there.
+fn is_at(row: &CopyRow, place: Option<(Storage, Cache)>) -> bool {
+    Some((row.cell.storage, row.cell.cache)) == place
+}
+
 /// What tells a row from others.
 fn names(cell: &CopyCell) -> [Cell; 4] {
     [
-        Cell::text(cell.program.to_string()),
+        Cell::text(cell.program_name()),
         Cell::text(cell.size.to_string()),
-        Cell::text(cell.storage.name()),
+        Cell::text(cell.storage_name()),
         Cell::text(cell.background.to_string()),
     ]
 }
@@ -111,10 +116,10 @@ fn times(verdict: &CopyVerdict) -> Option<Section> {
 /// Time over size, a series for each program and background, and the line.
 fn panel(verdict: &CopyVerdict) -> Panel {
     let mut series: Vec<Series> = Vec::new();
-    let first = verdict.rows.first().map(|row| row.cell.storage);
-    for row in verdict.rows.iter().filter(|row| Some(row.cell.storage) == first) {
+    let first = verdict.rows.first().map(|row| (row.cell.storage, row.cell.cache));
+    for row in verdict.rows.iter().filter(|row| is_at(row, first)) {
         let Some(summary) = row.seconds else { continue };
-        let name = format!("{}, {}", row.cell.program, row.cell.background);
+        let name = format!("{}, {}", row.cell.program_name(), row.cell.background);
         let point = Point {
             x: row.cell.size.count() as f64 / MEGA,
             y: summary.median.value,
@@ -132,6 +137,12 @@ fn panel(verdict: &CopyVerdict) -> Panel {
     if !line.is_empty() {
         let name = "the line alone".to_owned();
         series.push(Series { name, role: Role::Reference, mark: Drawn::Line, points: line });
+    }
+    for time in &verdict.paper_times {
+        let (x, (low, high)) = (time.size.count() as f64 / MEGA, time.seconds);
+        let interval = (low < high).then_some((low, high));
+        let points = vec![Point { x, y: (low * high).sqrt(), interval }];
+        series.push(Series { name: time.what.to_owned(), role: Role::Reference, mark: Drawn::Points, points });
     }
     for one in &mut series {
         one.points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -167,12 +178,13 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
     let mut table = Table::new("Marks", &head, 4);
     for row in &verdict.rows {
         let (Some(sender), Some(receiver)) = (row.sender, row.receiver) else { continue };
+        let command = if row.cell.direction == Direction::Put { sender } else { receiver };
         let ms = |span: btu_units::Span| Cell::number(Some(span.seconds() * MILLI));
         let cells = [
-            ms(sender.connected),
-            ms(sender.first_byte),
-            ms(sender.last_byte),
-            ms(sender.durable),
+            ms(command.connected),
+            ms(command.first_byte),
+            ms(command.last_byte),
+            ms(command.durable),
             ms(receiver.last_byte.saturating_sub(receiver.first_byte)),
             ms(receiver.durable.saturating_sub(receiver.last_byte)),
             Cell::number(row.retransmits),
@@ -180,7 +192,7 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
         table.rows.push(names(&row.cell).into_iter().chain(cells).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    let note = "medians; the first four by the sender's clock from the command's start, the next two by the receiver's; \
+    let note = "medians; the first four by the clock of who connects from the command's start, the next two by the receiver's; \
                 segments sent again are told where the connection can be seen";
     Section::of("What a copy's time is made of", note, blocks)
 }

@@ -118,9 +118,13 @@ pub enum Activity {
     /// One end of an application that draws on a display: the near end is the application and keeps the time.
     Draw(Box<DrawEnd>),
     /// Copies a file to another host and keeps the time, from before it connects.
-    FileSend(FileSend),
+    FileSend(FileClient),
     /// Takes the copy of a file.
-    FileReceive(FileReceive),
+    FileReceive(FileServer),
+    /// Copies a file from another host and keeps the time, from before it connects.
+    FileFetch(FileClient),
+    /// Gives a file to who fetches it.
+    FileOffer(FileServer),
     /// Copies a file on one host.
     FileCopy(FileCopy),
 }
@@ -436,32 +440,32 @@ impl DrawEnd {
     }
 }
 
-/// The end of a copy that has the file.
+/// The end of a copy that connects and keeps the time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FileSend {
+pub struct FileClient {
     /// What copies; not [`Program::Local`].
     pub program: Program,
-    /// The receiver.
+    /// The other end.
     pub to: SocketAddr,
     /// Said first; the password of [`Program::Ftp`], in hexadecimal digits.
     pub token: Token,
-    /// The source, made from the order's seed before the clock starts, and not in the page cache.
+    /// The source, made from the order's seed before the clock starts; or where the copy goes, and how large it has to be.
     pub file: FilePlace,
     /// The command starts so long after `go`: others have begun by then.
     #[serde(rename = "wait_ns")]
     pub wait: Span,
 }
 
-/// The end of a copy that gets the file.
+/// The end of a copy that listens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FileReceive {
+pub struct FileServer {
     /// What copies; not [`Program::Local`].
     pub program: Program,
     /// Address to listen on, any free port.
     pub on: IpAddr,
-    /// A sender that does not say it is not heard.
+    /// A client that does not say it is not heard.
     pub token: Token,
-    /// Where the copy goes, and how large it has to be.
+    /// Where the copy goes, and how large it has to be; or the source.
     pub file: FilePlace,
 }
 

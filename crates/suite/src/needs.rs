@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::activity::{
-    Activity, Disk, DrawEnd, FileCopy, FileReceive, FileSend, FilesPlace, FilesServe, FilesStation, FilesTask,
+    Activity, Disk, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe, FilesStation, FilesTask,
     FtpFetch, HintEnd, Meeting, PipeEnd, PipeMeeting, Request, TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
 };
+use crate::copy::{FilePlace, Program};
 
 /// What a fetch takes of its scratch directory at most.
 pub const FETCH_ROOM: Bytes = Bytes::new(128 << 20);
@@ -91,8 +92,10 @@ impl Activity {
             Self::Pipe(part) => part.needs(),
             Self::Hint(part) => part.needs(),
             Self::Draw(part) => part.needs(),
-            Self::FileSend(part) => part.needs(),
-            Self::FileReceive(part) => part.needs(),
+            Self::FileSend(part) => part.needs(Rate::Unpaced),
+            Self::FileFetch(part) => part.needs(Rate::Silent),
+            Self::FileReceive(part) => part.needs(Rate::Silent),
+            Self::FileOffer(part) => part.needs(Rate::Unpaced),
             Self::FileCopy(part) => part.needs(),
         }
     }
@@ -104,8 +107,10 @@ impl Activity {
             | Self::FilesTask(FilesTask { place: FilesPlace::Own { directory, .. }, .. }) => Some(directory),
             Self::Disk(part) => Some(&mut part.directory),
             Self::FtpFetch(part) => Some(&mut part.directory),
-            Self::FileSend(FileSend { file, .. })
-            | Self::FileReceive(FileReceive { file, .. })
+            Self::FileSend(FileClient { file, .. })
+            | Self::FileFetch(FileClient { file, .. })
+            | Self::FileReceive(FileServer { file, .. })
+            | Self::FileOffer(FileServer { file, .. })
             | Self::FileCopy(FileCopy { file }) => Some(&mut file.directory),
             Self::Null
             | Self::Cpu(_)
@@ -231,21 +236,28 @@ impl DrawEnd {
     }
 }
 
-impl FileSend {
-    /// The source; in memory it takes as much.
-    fn needs(&self) -> Needs<'_> {
-        let files = Files::Scratch { source: None };
-        let (volume, scratch) = (Volume::Fixed(self.file.size), on_disk(self.file.size));
-        Needs { peer: Some(self.to), rate: Rate::Unpaced, volume, scratch, files }
+impl FileClient {
+    fn needs(&self, rate: Rate) -> Needs<'_> {
+        Needs { peer: Some(self.to), ..copied(self.program, &self.file, rate) }
     }
 }
 
-impl FileReceive {
-    fn needs(&self) -> Needs<'_> {
-        let files = Files::Scratch { source: None };
-        let (volume, scratch) = (Volume::Fixed(self.file.size), on_disk(self.file.size));
-        Needs { peer: None, rate: Rate::Silent, volume, scratch, files }
+impl FileServer {
+    fn needs(&self, rate: Rate) -> Needs<'_> {
+        copied(self.program, &self.file, rate)
     }
+}
+
+/// A file at one end; in memory it takes as much.
+fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
+    let files = if program.is_the_systems() {
+        Files::OfThisMachine(
+            "scp, sftp and sshd are this machine's own programs, and what they may do is its users' to say",
+        )
+    } else {
+        Files::Scratch { source: None }
+    };
+    Needs { peer: None, rate, volume: Volume::Fixed(file.size), scratch: on_disk(file.size), files }
 }
 
 impl FileCopy {

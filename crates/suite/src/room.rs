@@ -57,6 +57,8 @@ impl Activity {
             | Self::FilesTask(_)
             | Self::FileSend(_)
             | Self::FileReceive(_)
+            | Self::FileFetch(_)
+            | Self::FileOffer(_)
             | Self::FileCopy(_) => LARGE,
             Self::FilesServe(_) => FILE_SERVER,
             Self::Pipe(end) => Room::of_pipe(&end.plan),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use btu_units::{Bytes, Span};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FileReceive, FileSend, FilesPlace, FilesStation, FilesTask, FtpFetch, FtpRelay, FtpServe,
+    Activity, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesStation, FilesTask, FtpFetch, FtpRelay, FtpServe,
     Meeting, Order, PipeMeeting, Request, Respond, Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend,
     Work,
 };
@@ -300,7 +300,7 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
 
 impl Activity {
     /// Every kind, in the order of the variants.
-    pub const KINDS: [&'static str; 21] = [
+    pub const KINDS: [&'static str; 23] = [
         "null",
         "tcp-send",
         "tcp-receive",
@@ -321,6 +321,8 @@ impl Activity {
         "draw",
         "file-send",
         "file-receive",
+        "file-fetch",
+        "file-offer",
         "file-copy",
     ];
 
@@ -347,6 +349,8 @@ impl Activity {
             Self::Draw(_) => "draw",
             Self::FileSend(_) => "file-send",
             Self::FileReceive(_) => "file-receive",
+            Self::FileFetch(_) => "file-fetch",
+            Self::FileOffer(_) => "file-offer",
             Self::FileCopy(_) => "file-copy",
         }
     }
@@ -362,7 +366,7 @@ impl Activity {
             Self::FtpServe(serve) => serve.address = address,
             Self::FilesServe(serve) => serve.address = address,
             Self::FtpRelay(relay) => relay.address = address,
-            Self::FileReceive(FileReceive { on, .. }) => *on = address,
+            Self::FileReceive(FileServer { on, .. }) | Self::FileOffer(FileServer { on, .. }) => *on = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Listen(address)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Listen(address)),
             Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Meeting::Listen(address)),
@@ -372,6 +376,7 @@ impl Activity {
             | Self::Disk(_)
             | Self::FtpFetch(_)
             | Self::FileSend(_)
+            | Self::FileFetch(_)
             | Self::FileCopy(_)
             | Self::FilesTask(_)
             | Self::FilesStation(_) => {}
@@ -387,7 +392,7 @@ impl Activity {
             | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Connect(peer),
             Self::Request(request) => request.to = peer,
             Self::FtpFetch(fetch) => fetch.server = peer,
-            Self::FileSend(FileSend { to, .. }) => *to = peer,
+            Self::FileSend(FileClient { to, .. }) | Self::FileFetch(FileClient { to, .. }) => *to = peer,
             Self::FilesTask(FilesTask { place: FilesPlace::Server(server), .. })
             | Self::FilesStation(FilesStation { server, .. }) => *server = peer,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
@@ -400,6 +405,7 @@ impl Activity {
             | Self::FtpServe(_)
             | Self::FtpRelay(_)
             | Self::FileReceive(_)
+            | Self::FileOffer(_)
             | Self::FileCopy(_)
             | Self::FilesServe(_)
             | Self::FilesTask(_) => {}
@@ -414,7 +420,7 @@ mod tests {
     use super::*;
     use crate::activity::{DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd};
     use crate::app::{Drawing, Protocol, Workload};
-    use crate::copy::{FilePlace, Program, Storage};
+    use crate::copy::{Cache, FilePlace, Program, Storage};
     use crate::hint::HintPlan;
     use crate::lan::{StationProgram, Task};
     use crate::network::Network;
@@ -509,13 +515,15 @@ mod tests {
         Activity::Draw(Box::new(DrawEnd { end: End::Near, meeting, token: [7; 16], drawing, pipe: pipe_plan() }))
     }
 
-    fn copies() -> [Activity; 3] {
-        let file =
-            FilePlace { size: Bytes::new(1_000_000), storage: Storage::Memory, directory: PathBuf::from("/scratch") };
+    fn copies() -> [Activity; 5] {
+        let (size, storage, cache) = (Bytes::new(1_000_000), Storage::Memory, Cache::Cold);
+        let file = FilePlace { size, storage, cache, directory: PathBuf::from("/scratch") };
         let (program, token) = (Program::Bare, [7; 16]);
-        let send = FileSend { program, to: UNSET_PEER, token, file: file.clone(), wait: Span::ZERO };
-        let receive = FileReceive { program, on: UNSET, token, file: file.clone() };
-        [Activity::FileSend(send), Activity::FileReceive(receive), Activity::FileCopy(FileCopy { file })]
+        let client = FileClient { program, to: UNSET_PEER, token, file: file.clone(), wait: Span::ZERO };
+        let server = FileServer { program, on: UNSET, token, file: file.clone() };
+        let (send, fetch) = (Activity::FileSend(client.clone()), Activity::FileFetch(client));
+        let (receive, offer) = (Activity::FileReceive(server.clone()), Activity::FileOffer(server));
+        [send, receive, fetch, offer, Activity::FileCopy(FileCopy { file })]
     }
 
     #[test]

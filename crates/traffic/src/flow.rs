@@ -1,7 +1,8 @@
 //! One TCP connection between two ends that know the same token, for activities of other rooms that speak protocols of
 //! their own on it: how it is made, and reads and writes within an order's time.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 
 use btu_suite::activity::Token;
 use btu_suite::peers::Callers;
@@ -31,6 +32,19 @@ impl FlowDoor {
         self.0.address()
     }
 
+    /// Waits for a caller that may call, whatever it will say: for protocols that have words of their own for who it is.
+    ///
+    /// # Errors
+    /// Nobody did within the limit.
+    pub fn accept(&self, limit: &Limit<'_>) -> Result<Flow, TrafficError> {
+        self.0.accept(limit).map(Flow)
+    }
+
+    /// Tells the agent that a caller from there did not know the token.
+    pub fn refuse(&self, peer: SocketAddr) {
+        self.0.refuse(peer);
+    }
+
     /// Waits for the caller that presents the token; all others are sent away and hold nobody up.
     ///
     /// # Errors
@@ -40,7 +54,8 @@ impl FlowDoor {
     }
 }
 
-/// A connection whose peer has presented the token, or to which it was presented. Nagle's algorithm is off.
+/// A connection whose peer has presented the token, or to which it was presented; or one of a protocol that has words of its own
+/// for that. Nagle's algorithm is off.
 pub struct Flow(Line);
 
 impl Flow {
@@ -50,6 +65,24 @@ impl Flow {
     /// The peer cannot be reached within ten seconds or `deadline`, whichever is shorter.
     pub fn connect(peer: SocketAddr, token: &Token, deadline: Span) -> Result<Self, TrafficError> {
         Line::connect(peer, token, &Manner::prompt(), deadline).map(Self)
+    }
+
+    /// Connects and says nothing: for protocols that have words of their own for who calls.
+    ///
+    /// # Errors
+    /// As of [`Self::connect`].
+    pub fn open(peer: SocketAddr, deadline: Span) -> Result<Self, TrafficError> {
+        Line::open(peer, &Manner::prompt(), deadline).map(Self)
+    }
+
+    /// The connection itself without time-outs, for another program that speaks on it.
+    ///
+    /// # Errors
+    /// The system has no descriptor left.
+    pub fn lend(&self) -> Result<TcpStream, TrafficError> {
+        self.0.wait_as_long_as_it_takes()?;
+        let lent = self.0.as_fd().try_clone_to_owned();
+        lent.map(TcpStream::from).map_err(TrafficError::socket("duplicate the connection", self.peer()))
     }
 
     /// Who is at the other end.

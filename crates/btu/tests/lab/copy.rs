@@ -121,6 +121,59 @@ fn a_file_over_nfs_waits_for_each_block() {
     assert_eq!(row["invalid"], 0, "{row}");
 }
 
+/// A file so small that its time is round trips: as many as each protocol has, both ways, and what processes take beside them. What
+/// OpenSSH takes is told.
+#[test]
+fn a_small_file_takes_the_round_trips_of_its_program() {
+    const ROUND_TRIP: f64 = 0.040;
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let what =
+        ["--program", "bare,rcp,ftp,nfs,http", "--direction", "put,get", "--size", "1 kB", "--storage", "memory"];
+    let network = ["--network", "100 Mb/s", "--delay", "20 ms", "--contention", "0"];
+    let result = copy(&laboratory, &[&what[..], &network].concat());
+    let trips = |program: &str, direction: &str| {
+        let rows = result["rows"].as_array().expect("rows").iter();
+        let mut own = rows.filter(|row| (&row["program"], &row["direction"]) == (&program.into(), &direction.into()));
+        let row = own.next().unwrap_or_else(|| panic!("no row {program} {direction}: {result}"));
+        assert_eq!(row["invalid"], 0, "{row}");
+        number(&row["seconds"]["median"]["value"]) / ROUND_TRIP
+    };
+    // In the order of docs/copy.md. What is put ends with an answer; the file that is got comes with one.
+    let known = [("bare", 3.0, 2.0), ("rcp", 4.0, 4.0), ("ftp", 9.0, 8.0), ("nfs", 5.0, 4.0), ("http", 2.0, 2.0)];
+    for (program, put, got) in known {
+        for (direction, expected) in [("put", put), ("get", got)] {
+            let found = trips(program, direction);
+            println!("{program} {direction}: {found:.2} round trips");
+            assert!(
+                (expected - 0.02..expected + 0.4).contains(&found),
+                "{program} {direction}: {found}, not {expected}"
+            );
+        }
+    }
+}
+
+/// The system's scp and sftp between stations, both ways, cold and warm, as nobody or as root.
+#[test]
+fn scp_and_sftp_of_the_system_copy_between_stations() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    if ["/usr/bin/scp", "/usr/bin/sftp", "/usr/sbin/sshd"].iter().any(|program| !PathBuf::from(program).exists()) {
+        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but there is no OpenSSH");
+        eprintln!("LAB SKIPPED: no OpenSSH client and server");
+        return;
+    }
+    let what = ["--program", "scp,sftp", "--direction", "put,get", "--cache", "cold,warm", "--size", "300 kB"];
+    let network = ["--network", "50 Mb/s", "--contention", "0", "--storage", "disk"];
+    let result = copy(&laboratory, &[&what[..], &network].concat());
+    let rows = result["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 8, "{result}");
+    for row in rows {
+        assert_eq!(row["invalid"], 0, "{row}");
+        assert!(number(&row["seconds"]["median"]["value"]) > 0.048, "faster than the line: {row}");
+    }
+    let left: Vec<_> = fs::read_dir(laboratory.directory.path().join("scratch")).into_iter().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// What is asked for is there before the copy; and what it leaves is the copy's, since on a line of its own direction the
 /// background does not give way.
 #[test]

@@ -6,30 +6,41 @@
 //! | rcp | the same | a record with mode, size and name, answered; then as it is | an octet, answered when it is durable |
 //! | ftp | control connection, login with the token | on a data connection, as it is | the reply 226 when it is durable |
 //! | nfs | a connection, the token in each call's credential | CREATE, then WRITEs, some of them on their way at a time | the reply to COMMIT, or to the last WRITE |
+//! | http | one TCP connection, the token in the request's `Authorization` | the body of PUT, or of the answer to GET | the answer 201 when it is durable |
+//! | scp, sftp | the system's programs, keys made from the token | as they do it | a further connection, on which one octet says that it is durable |
 //! | local | not at all | from one file into another | when it is durable |
 //!
-//! The source is made from the order's seed before the clock starts, is on the device, and not in the page cache. What
-//! was sent and what is stored are read again and digested when the clock has stopped.
+//! Who puts a file has it and connects; who gets one connects and is to have it: each protocol works both ways.
+//!
+//! The source is made from the order's seed before the clock starts, and is on the device; it is not in the page cache, or has just
+//! been read. What was sent and what is stored are read again and digested when the clock has stopped.
 
+mod client;
+mod http;
 mod local;
 mod nfs;
 mod rcp;
-mod receive;
-mod send;
+mod server;
+mod ssh;
 mod store;
 mod stream;
 
+pub(crate) use client::CopyClient;
 pub(crate) use local::Copying;
-pub(crate) use receive::Receiving;
-pub(crate) use send::Sending;
+pub(crate) use server::CopyServer;
+pub use ssh::missing_for_ssh;
 pub(crate) use store::Stored;
 
 #[doc(hidden)]
+pub use http::fuzz_head;
+#[doc(hidden)]
 pub use rcp::fuzz_record;
 
-use btu_suite::copy::Marks;
+use btu_suite::copy::{Marks, Program};
 use btu_suite::record::TcpInfo;
 use btu_units::Time;
+
+use crate::LoadError;
 
 /// Bytes moved at once.
 pub(crate) const BLOCK: usize = 256 * 1024;
@@ -42,6 +53,14 @@ const TICK: std::time::Duration = std::time::Duration::from_millis(2);
 pub(crate) struct Moved {
     pub(crate) first: Time,
     pub(crate) last: Time,
+}
+
+/// Local copies have one end.
+fn check(program: Program) -> Result<(), LoadError> {
+    if program == Program::Local {
+        return Err(LoadError::Order { what: "the program `local` copies on one host and has no other end" });
+    }
+    Ok(())
 }
 
 /// A copy that is over.

@@ -13,7 +13,7 @@ use super::store::{Stored, digest};
 use super::{Moved, Over};
 use crate::LoadError;
 use crate::account::now;
-use crate::nfs::{Client, Server, Stability, Transfer, WrittenAt};
+use crate::nfs::{Client, MovedAt, Server, Stability, Transfer};
 use crate::volume::{ROOT, Volume};
 
 /// What the file is called.
@@ -40,22 +40,54 @@ impl Read for Reading<'_> {
     }
 }
 
+/// How the calls of a copy go; where files are read, nothing is made durable.
+fn transfer(calls: NfsWrites) -> Transfer {
+    let stability = if calls.is_sync() { Stability::FileSync } else { Stability::Unstable };
+    Transfer { block: calls.block().count() as usize, window: calls.window(), stability }
+}
+
+/// Connects, looks the file up, reads it, and makes the copy durable.
+pub(super) fn nfs_get(
+    from: SocketAddr,
+    token: &Token,
+    copy: &Stored,
+    reads: NfsWrites,
+    patience: Span,
+) -> Result<Over, LoadError> {
+    let mut client = Client::connect(from, token, 0, patience)?;
+    let connected = now()?;
+    let root = client.root();
+    let file = client.look_up(&root, NAME)?.handle;
+    let mut first = None;
+    let mut sink = |offset, octets: &[u8]| {
+        if first.is_none() {
+            first = now().ok();
+        }
+        copy.write(octets, offset).map_err(io::Error::other)
+    };
+    let came = client.read_file(&file, copy.size(), &mut sink, transfer(reads))?;
+    let last = now()?;
+    if came != copy.size() {
+        return Err(LoadError::FileSize { peer: from, expected: copy.size(), told: format!("{came} came") });
+    }
+    copy.make_durable()?;
+    Ok(Over { connected, moved: Moved { first: first.unwrap_or(last), last }, durable: now()?, tcp: None })
+}
+
 /// Connects, makes the file, writes it, and has it made durable. The last mark is the answer to the last WRITE.
-pub(super) fn nfs_send(
+pub(super) fn nfs_put(
     to: SocketAddr,
     token: &Token,
     source: &Stored,
     writes: NfsWrites,
     patience: Span,
 ) -> Result<Over, LoadError> {
-    let stability = if writes.is_sync() { Stability::FileSync } else { Stability::Unstable };
-    let transfer = Transfer { block: writes.block().count() as usize, window: writes.window(), stability };
     let mut client = Client::connect(to, token, 0, patience)?;
     let connected = now()?;
     let root = client.root();
     let file = client.create(&root, NAME)?.handle;
     let mut reading = Reading { source, offset: 0, first: None };
-    let written = client.write_file(&file, &mut reading, transfer)?;
+    let written = client.write_file(&file, &mut reading, transfer(writes))?;
     let last = now()?;
     if !writes.is_sync() {
         client.commit_written(&file, &written)?;
@@ -73,17 +105,23 @@ pub(super) struct NfsPlace {
 }
 
 impl NfsPlace {
-    /// Listens on any free port of `address`.
+    /// Listens on any free port of `address`; the file is there if it is the source.
     pub(super) fn open(
         address: IpAddr,
         token: &Token,
         place: &FilePlace,
+        source: Option<Stored>,
         callers: &Callers,
     ) -> Result<Self, LoadError> {
         let volume = match place.storage {
             Storage::Disk => Volume::new(&place.directory, place.size, Span::ZERO)?,
             Storage::Memory => Volume::in_memory(place.size, Span::ZERO),
         };
+        if let Some(source) = source {
+            let size = source.size();
+            let failed = |fault| LoadError::File { operation: "serve", name: NAME.to_owned(), fault };
+            volume.adopt(NAME.as_bytes(), source.into_file(), size).map_err(failed)?;
+        }
         Ok(Self { server: Server::serve(volume, address, *token, callers)?, size: place.size.count() })
     }
 
@@ -92,8 +130,8 @@ impl NfsPlace {
         self.server.address()
     }
 
-    /// Serves until it is told to stop, and then says what came, with its digest.
-    pub(super) fn wait(self, limit: &Limit<'_>) -> Result<(Over, String), LoadError> {
+    /// Serves until it is told to stop, and then says what came or went, with its digest.
+    pub(super) fn wait(self, limit: &Limit<'_>, is_source: bool) -> Result<(Over, String), LoadError> {
         let (peer, expected) = (self.server.address(), self.size);
         while !limit.stopped() {
             limit.check_time(now()?, "serve a file by NFS", peer)?;
@@ -110,10 +148,15 @@ impl NfsPlace {
                 Ok(volume.read_at(found.node, offset, block).map_err(failed)?.0)
             })
         };
-        let (written, looked) = self.server.stop_and_look(look);
+        let (moved, looked) = self.server.stop_and_look(look);
         let digest = looked?;
-        let written = written.ok_or_else(|| other("it was never made durable".to_owned()))?;
-        let WrittenAt { admitted, first, last, durable } = written;
+        let MovedAt { admitted, first, last, durable } =
+            moved.ok_or_else(|| other("it was neither read nor written".to_owned()))?;
+        let durable = match durable {
+            Some(durable) => durable,
+            None if is_source => last,
+            None => return Err(other("it was never made durable".to_owned())),
+        };
         Ok((Over { connected: admitted, moved: Moved { first, last }, durable, tcp: None }, digest))
     }
 }

@@ -1,6 +1,8 @@
 //! The file at one end of a copy.
 
-use btu_suite::copy::{FilePlace, Storage};
+use std::path::PathBuf;
+
+use btu_suite::copy::{Cache, FilePlace, Storage};
 use btu_units::hexadecimal;
 use sha2::{Digest, Sha256};
 
@@ -38,14 +40,22 @@ impl Stored {
         })
     }
 
-    /// A file of random bytes that is on the device, and not in the page cache; with its digest.
+    /// A file of random bytes that is on the device; with its digest. It is in the page cache where it is to be.
     pub(crate) fn source(place: &FilePlace, seed: u64) -> Result<(Self, String), LoadError> {
-        let source = Self::empty(place)?;
+        let mut source = Self::empty(place)?;
         write_random(&source.file, source.size, seed, || false)?;
         let digest = source.digest()?;
         if source.on_disk {
             source.file.sync()?;
-            source.file.forget()?;
+            let told = match place.cache {
+                Cache::Cold => {
+                    source.file.forget()?;
+                    "not cached"
+                }
+                // It has just been read for its digest.
+                Cache::Warm => "cached",
+            };
+            source.place = format!("{}, {told}", source.place);
         }
         Ok((source, digest))
     }
@@ -90,7 +100,22 @@ impl Stored {
         if self.digest()? == digest {
             return Ok(());
         }
-        Err(LoadError::SourceChanged { what: "it has another content than before".to_owned() })
+        Err(LoadError::source_changed())
+    }
+
+    /// How much has come so far.
+    pub(crate) fn length(&self) -> Result<u64, LoadError> {
+        self.file.length()
+    }
+
+    /// A path under which another program of this user can open it.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.file.path_for_others()
+    }
+
+    /// The file itself.
+    pub(crate) fn into_file(self) -> ScratchFile {
+        self.file
     }
 }
 

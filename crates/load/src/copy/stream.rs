@@ -31,7 +31,23 @@ pub(super) fn send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Mo
 
 /// Receives as many bytes as the file has to have.
 pub(super) fn receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<Moved, LoadError> {
+    receive_after(flow, copy, &[], limit)
+}
+
+/// The same, where the first of them have come already, with what stood before them.
+pub(super) fn receive_after(flow: &Flow, copy: &Stored, begun: &[u8], limit: &Limit<'_>) -> Result<Moved, LoadError> {
     let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
+    if !begun.is_empty() {
+        if begun.len() as u64 > copy.size() {
+            return Err(other_size(flow, copy, "sent more".to_owned()));
+        }
+        let came = now()?;
+        copy.write(begun, 0)?;
+        (offset, first) = (begun.len() as u64, Some(came));
+        if offset == copy.size() {
+            return Ok(Moved { first: came, last: came });
+        }
+    }
     loop {
         let room = usize::try_from(copy.size() - offset).unwrap_or(usize::MAX).min(BLOCK);
         let length = flow.read(&mut block[..room], limit, RECEIVE)?;

@@ -7,23 +7,25 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{Activity, FileCopy, FileReceive, FileSend, Order, Performance, Token};
-use btu_suite::copy::{FileCopied, FileEnd, FilePlace, Program, Storage};
+use btu_suite::activity::{Activity, FileClient, FileCopy, FileServer, Order, Performance, Token};
+use btu_suite::copy::{Cache, Direction, FileCopied, FileEnd, FilePlace, Program, Storage};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
 
 use super::*;
 
+mod independent;
+
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const TOKEN: Token = *b"sixteen byte key";
-const REMOTE: [Program; 3] = [Program::Bare, Program::Rcp, Program::Ftp];
+const REMOTE: [Program; 4] = [Program::Bare, Program::Rcp, Program::Ftp, Program::Http];
 
 /// Whoever serves does so until it is told to stop.
 static STOPPED: AtomicBool = AtomicBool::new(true);
 
 fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
-    FilePlace { size: Bytes::new(size), storage, directory: directory.to_owned() }
+    FilePlace { size: Bytes::new(size), storage, cache: Cache::Cold, directory: directory.to_owned() }
 }
 
 fn order(activity: Activity) -> Order {
@@ -34,17 +36,48 @@ fn prepared(activity: Activity) -> Box<dyn Performance> {
     crate::prepare(&order(activity), &Callers::any()).expect("prepared").expect("one of this room's")
 }
 
-fn receiver(program: Program, file: FilePlace) -> (SocketAddr, thread::JoinHandle<Result<Report, String>>) {
-    let receiver = prepared(Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file }));
-    let address = receiver.endpoint().expect("it listens");
-    let performed = move || receiver.perform(&AtomicBool::new(false)).map_err(|error| error.to_string());
+/// The end that listens, at work in a thread.
+fn server(
+    direction: Direction,
+    program: Program,
+    file: FilePlace,
+) -> (SocketAddr, thread::JoinHandle<Result<Report, String>>) {
+    let server = prepared(serving(direction, program, file));
+    let address = server.endpoint().expect("it listens");
+    let performed = move || server.perform(&AtomicBool::new(false)).map_err(|error| error.to_string());
     (address, thread::spawn(performed))
 }
 
+fn serving(direction: Direction, program: Program, file: FilePlace) -> Activity {
+    let server = FileServer { program, on: HERE, token: TOKEN, file };
+    match direction {
+        Direction::Put => Activity::FileReceive(server),
+        Direction::Get => Activity::FileOffer(server),
+    }
+}
+
+fn receiver(program: Program, file: FilePlace) -> (SocketAddr, thread::JoinHandle<Result<Report, String>>) {
+    server(Direction::Put, program, file)
+}
+
+/// The end that connects.
+fn client(
+    direction: Direction,
+    program: Program,
+    to: SocketAddr,
+    token: Token,
+    file: FilePlace,
+) -> Result<Report, String> {
+    let client = FileClient { program, to, token, file, wait: Span::ZERO };
+    let client = prepared(match direction {
+        Direction::Put => Activity::FileSend(client),
+        Direction::Get => Activity::FileFetch(client),
+    });
+    client.perform(&AtomicBool::new(false)).map_err(|error| error.to_string())
+}
+
 fn send(program: Program, to: SocketAddr, token: Token, file: FilePlace) -> Result<Report, String> {
-    let send = FileSend { program, to, token, file, wait: Span::ZERO };
-    let sender = prepared(Activity::FileSend(send));
-    sender.perform(&AtomicBool::new(false)).map_err(|error| error.to_string())
+    client(Direction::Put, program, to, token, file)
 }
 
 fn ends(sent: Report, received: Report) -> [FileEnd; 2] {
@@ -77,16 +110,73 @@ fn every_program_brings_the_same_file_and_both_ends_account_for_it() {
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
 
+/// Who gets a file keeps the time.
+#[test]
+fn every_program_gets_the_same_file_cold_or_warm() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in REMOTE {
+        for (size, storage, cache) in [(1, Storage::Memory, Cache::Cold), (3_000_001, Storage::Disk, Cache::Warm)] {
+            let file = FilePlace { cache, ..place(size, storage, directory.path()) };
+            let (address, giving) = server(Direction::Get, program, file.clone());
+            let stranger = client(Direction::Get, program, address, *b"another byte key", file.clone());
+            stranger.expect_err("a stranger");
+            let got = client(Direction::Get, program, address, TOKEN, file);
+            let got = got.unwrap_or_else(|error| panic!("{program}: {error}"));
+            let duration = got.duration();
+            let [sent, received] = ends(giving.join().expect("no panic").expect("given"), got);
+            assert_eq!((sent.bytes, received.bytes), (Bytes::new(size), Bytes::new(size)), "{program}");
+            assert_eq!(sent.digest, received.digest, "{program} {storage}");
+            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
+            assert!(
+                received.marks.connected > Span::ZERO && received.marks.durable <= duration,
+                "{program}: {received:?}"
+            );
+            assert_eq!(sent.method.contains(", cached"), cache == Cache::Warm, "{}", sent.method);
+        }
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+/// The system's own programs, both ways; a stranger does not end the server. Keys and file have no name on any disk.
+#[test]
+fn ssh_of_the_system_brings_the_same_file() {
+    if std::process::Command::new("scp").output().is_err() || !Path::new("/usr/sbin/sshd").exists() {
+        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but there is no OpenSSH");
+        eprintln!("LAB SKIPPED: no OpenSSH client and server");
+        return;
+    }
+    let directory = tempfile::tempdir().expect("tempdir");
+    for (program, direction) in [Program::Scp, Program::Sftp]
+        .into_iter()
+        .flat_map(|program| Direction::ALL.iter().map(move |&direction| (program, direction)))
+    {
+        for &storage in Storage::ALL {
+            let file = place(1_000_001, storage, directory.path());
+            let (address, serving) = server(direction, program, file.clone());
+            let stranger =
+                client(direction, program, address, *b"another byte key", file.clone()).expect_err("a stranger");
+            assert!(stranger.contains(&address.to_string()), "{stranger}");
+            let told = client(direction, program, address, TOKEN, file);
+            let here = told.unwrap_or_else(|error| panic!("{program} {direction}: {error}"));
+            let there =
+                serving.join().expect("no panic").unwrap_or_else(|error| panic!("{program} {direction}: {error}"));
+            let [sent, received] = if direction == Direction::Put { ends(here, there) } else { ends(there, here) };
+            assert_eq!(sent.digest, received.digest, "{program} {direction} {storage}");
+            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
 /// By every way of writing; the server is told to stop when the client has ended, as a run does.
 #[test]
 fn nfs_brings_the_same_file_by_every_way_of_writing() {
     let directory = tempfile::tempdir().expect("tempdir");
     for writes in ["nfs", "nfs-16", "nfs-sync", "nfs-4-64k-sync", "nfs-1024k"] {
         let program: Program = writes.parse().expect(writes);
-        for storage in Storage::ALL {
+        for &storage in Storage::ALL {
             let file = place(700_001, storage, directory.path());
-            let server =
-                prepared(Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file: file.clone() }));
+            let server = prepared(serving(Direction::Put, program, file.clone()));
             let address = server.endpoint().expect("it listens");
             send(program, address, *b"another byte key", file.clone()).expect_err("a stranger");
             let sent = send(program, address, TOKEN, file).unwrap_or_else(|error| panic!("{program}: {error}"));
@@ -95,6 +185,15 @@ fn nfs_brings_the_same_file_by_every_way_of_writing() {
             assert_eq!(sent.digest, received.digest, "{program} {storage}");
             assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
             assert!(received.marks.durable <= sent.marks.durable, "{program}: {sent:?} {received:?}");
+            let file = place(700_001, storage, directory.path());
+            let server = prepared(serving(Direction::Get, program, file.clone()));
+            let address = server.endpoint().expect("it listens");
+            let got = client(Direction::Get, program, address, TOKEN, file);
+            let received = got.unwrap_or_else(|error| panic!("{program}: {error}"));
+            let sent = server.perform(&STOPPED).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let [sent, received] = ends(sent, received);
+            assert_eq!(sent.digest, received.digest, "{program} {storage}, got");
+            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
         }
     }
 }
@@ -105,7 +204,7 @@ fn a_file_over_nfs_that_is_not_whole_is_told() {
     let program: Program = "nfs".parse().expect("a program");
     for (told, wanted) in [(0, "no file was made"), (90_000, "90000 came"), (300_000, "")] {
         let file = place(200_000, Storage::Memory, directory.path());
-        let server = prepared(Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file }));
+        let server = prepared(serving(Direction::Put, program, file));
         let address = server.endpoint().expect("it listens");
         if told > 0 {
             let sent = send(program, address, TOKEN, place(told, Storage::Memory, directory.path()));
@@ -119,7 +218,7 @@ fn a_file_over_nfs_that_is_not_whole_is_told() {
 #[test]
 fn a_local_copy_is_the_same_file() {
     let directory = tempfile::tempdir().expect("tempdir");
-    for storage in Storage::ALL {
+    for &storage in Storage::ALL {
         let copying = prepared(Activity::FileCopy(FileCopy { file: place(700_000, storage, directory.path()) }));
         let report = copying.perform(&AtomicBool::new(false)).expect("copied");
         let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else { panic!("{report:?}") };
@@ -137,8 +236,8 @@ fn what_cannot_be_copied_is_known_before_the_clock_starts() {
     let file = |size, storage| place(size, storage, Path::new("/nonexistent"));
     assert!(refused(Activity::FileCopy(FileCopy { file: file(0, Storage::Memory) })).contains("0 B"));
     assert!(refused(Activity::FileCopy(FileCopy { file: file(1, Storage::Disk) })).contains("/nonexistent"));
-    let on = FileReceive { program: Program::Local, on: HERE, token: TOKEN, file: file(1, Storage::Memory) };
-    assert!(refused(Activity::FileReceive(on)).contains("no other end"));
+    let on = serving(Direction::Put, Program::Local, file(1, Storage::Memory));
+    assert!(refused(on).contains("no other end"));
     let directory = tempfile::tempdir().expect("tempdir");
     let endless = place(1 << 60, Storage::Disk, directory.path());
     assert!(refused(Activity::FileCopy(FileCopy { file: endless })).contains("less than the"));
@@ -224,7 +323,7 @@ fn nobody_waits_for_ever() {
     let directory = tempfile::tempdir().expect("tempdir");
     for program in REMOTE {
         let file = place(100, Storage::Memory, directory.path());
-        let receive = Activity::FileReceive(FileReceive { program, on: HERE, token: TOKEN, file });
+        let receive = serving(Direction::Put, program, file);
         let short = Order { deadline: Span::from_milliseconds(100), ..order(receive.clone()) };
         let waiting = crate::prepare(&short, &Callers::any()).expect("prepared").expect("one of this room's");
         let error = waiting.perform(&AtomicBool::new(false)).expect_err("nobody came").to_string();

@@ -12,6 +12,7 @@ use btu_units::{Time, hexadecimal};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::Serving;
+use super::shelf::Place;
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
@@ -20,7 +21,7 @@ use crate::copy::{BLOCK, Moved, Over, Stored};
 pub(super) const NAME: &str = "copy.bin";
 
 /// How often it is looked whether the file has come.
-const TICK: Duration = Duration::from_millis(2);
+pub(super) const TICK: Duration = Duration::from_millis(2);
 
 /// A login that is as hard to guess as the token.
 pub(super) fn password(token: &Token) -> String {
@@ -132,7 +133,7 @@ impl Inbox {
     pub(crate) fn open(address: IpAddr, token: &Token, copy: Stored, callers: &Callers) -> Result<Self, LoadError> {
         let slot = Slot::new(copy);
         let order = FtpServe { address, password: password(token) };
-        Ok(Self { server: Serving::open(&order, callers, Some(slot.clone()))?, slot })
+        Ok(Self { server: Serving::open(&order, callers, Some(Place::Slot(slot.clone())))?, slot })
     }
 
     /// Where it listens.

@@ -24,9 +24,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use super::data_port::DataPort;
-use super::inbox::Slot;
 use super::login::Login;
-use super::shelf::Shelf;
+use super::shelf::{Place, Shelf};
 use crate::account::Account;
 use crate::{LoadError, content};
 
@@ -55,8 +54,8 @@ impl Serving {
         Self::open(order, callers, None)
     }
 
-    /// The same, with a place for a file that a client stores.
-    pub(super) fn open(order: &FtpServe, callers: &Callers, slot: Option<Slot>) -> Result<Self, LoadError> {
+    /// The same, with one more file, or with a place for one that a client stores.
+    pub(super) fn open(order: &FtpServe, callers: &Callers, place: Option<Place>) -> Result<Self, LoadError> {
         content::pool();
         let wanted = SocketAddr::new(order.address, 0);
         let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
@@ -68,7 +67,7 @@ impl Serving {
             .map_err(failed("start the FTP server's thread"))?;
         let listener = runtime.block_on(TcpListener::bind(wanted)).map_err(failed("listen for FTP"))?;
         let address = listener.local_addr().map_err(failed("learn the FTP server's port"))?;
-        let (shelf, places) = (Shelf::with(slot), Arc::new(Semaphore::new(SESSIONS)));
+        let (shelf, places) = (Shelf::with(place), Arc::new(Semaphore::new(SESSIONS)));
         let password = order.password.clone();
         runtime.spawn(accept(listener, shelf.clone(), password, callers.clone(), Arc::clone(&places)));
         Ok(Self { address, shelf, places, runtime: Some(runtime) })

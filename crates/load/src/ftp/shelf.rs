@@ -15,6 +15,7 @@ use unftp_core::storage::{Error, ErrorKind, FEATURE_RESTART, Fileinfo, Metadata,
 
 use super::data_port::DataPort;
 use super::inbox::{NAME, Slot};
+use super::outbox::Offer;
 use crate::content;
 
 /// The largest file: 2^40 bytes, a terabyte and a bit.
@@ -23,8 +24,8 @@ pub(super) const LARGEST: u64 = 1 << 40;
 /// Files shown in a listing; every other size is there too.
 const SHOWN: [u64; 4] = [1_000, 1_000_000, 1_000_000_000, LARGEST];
 
-/// Bytes taken at once from a client that stores something.
-const STORE_BLOCK: usize = 256 * 1024;
+/// Bytes taken at once from a client that stores something, and read at once of a file that is offered.
+const BLOCK: usize = 256 * 1024;
 
 /// The name of the file of `size` bytes.
 pub(super) fn name(size: u64) -> String {
@@ -37,14 +38,31 @@ pub(super) struct Shelf {
     served: Arc<AtomicU64>,
     /// Where they go, for the shelf of a session.
     data: Option<DataPort>,
-    /// Where a stored file goes; without one it is let go.
-    slot: Option<Slot>,
+    /// What is there beside the files that all have.
+    place: Option<Place>,
+}
+
+/// One more file.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// That is stored here; without it what comes is let go.
+    Slot(Slot),
+    /// That is here.
+    Offer(Offer),
 }
 
 impl Shelf {
-    /// The files, and a place for one that is stored.
-    pub(super) fn with(slot: Option<Slot>) -> Self {
-        Self { slot, ..Self::default() }
+    /// The files, and one more.
+    pub(super) fn with(place: Option<Place>) -> Self {
+        Self { place, ..Self::default() }
+    }
+
+    /// The one more that is here, if the path means it.
+    fn offered(&self, path: &Path) -> Option<&Offer> {
+        match &self.place {
+            Some(Place::Offer(offer)) if is_the_one(path) => Some(offer),
+            _ => None,
+        }
     }
 
     /// Bytes of files that were handed to connections, all sessions together.
@@ -80,6 +98,10 @@ fn size_of_file(path: &Path) -> Result<u64> {
     let size = asked.strip_suffix(".bin").and_then(|digits| digits.parse().ok()).ok_or_else(absent)?;
     // Comparing with the one right name refuses `+1.bin`, `01.bin` and directories.
     if size <= LARGEST && asked == name(size) { Ok(size) } else { Err(absent()) }
+}
+
+fn is_the_one(path: &Path) -> bool {
+    path.strip_prefix("/").unwrap_or(path) == Path::new(NAME)
 }
 
 fn is_root(path: &Path) -> bool {
@@ -167,6 +189,9 @@ impl<User: UserDetail> StorageBackend<User> for Shelf {
     }
 
     async fn metadata<P: AsRef<Path> + Send + Debug>(&self, _: &User, path: P) -> Result<Entry> {
+        if let Some(offer) = self.offered(path.as_ref()) {
+            return Ok(Entry::File { size: offer.size() });
+        }
         match path.as_ref() {
             path if is_root(path) => Ok(Entry::Root),
             path => size_of_file(path).map(|size| Entry::File { size }),
@@ -184,6 +209,11 @@ impl<User: UserDetail> StorageBackend<User> for Shelf {
         W: AsyncWrite + Unpin + Sync + Send,
         P: AsRef<Path> + Send + Debug,
     {
+        if let Some(offer) = self.offered(path.as_ref()) {
+            self.check_client()?;
+            let mut reader = tokio::io::BufReader::with_capacity(BLOCK, offer.read_from(offset));
+            return Ok(tokio::io::copy_buf(&mut reader, output).await?);
+        }
         let mut reader = self.open(path.as_ref(), offset)?;
         Ok(tokio::io::copy_buf(&mut reader, output).await?)
     }
@@ -194,6 +224,10 @@ impl<User: UserDetail> StorageBackend<User> for Shelf {
         path: P,
         offset: u64,
     ) -> Result<Box<dyn AsyncRead + Send + Sync + Unpin>> {
+        if let Some(offer) = self.offered(path.as_ref()) {
+            self.check_client()?;
+            return Ok(Box::new(offer.read_from(offset)));
+        }
         Ok(Box::new(self.open(path.as_ref(), offset)?))
     }
 
@@ -206,16 +240,15 @@ impl<User: UserDetail> StorageBackend<User> for Shelf {
         path: P,
         _offset: u64,
     ) -> Result<u64> {
-        if let (Some(slot), Some(data)) = (&self.slot, &self.data) {
+        if let (Some(Place::Slot(slot)), Some(data)) = (&self.place, &self.data) {
             self.check_client()?;
-            let is_known = path.as_ref().strip_prefix("/").unwrap_or(path.as_ref()) == Path::new(NAME);
-            let copy = if is_known { slot.take() } else { None };
+            let copy = if is_the_one(path.as_ref()) { slot.take() } else { None };
             let copy = copy.ok_or_else(|| Error::from(ErrorKind::PermissionDenied))?;
             let size = copy.size();
             let is_stored = slot.fill(copy, input, data.client()).await;
             return if is_stored { Ok(size) } else { Err(ErrorKind::LocalError.into()) };
         }
-        let mut input = tokio::io::BufReader::with_capacity(STORE_BLOCK, input);
+        let mut input = tokio::io::BufReader::with_capacity(BLOCK, input);
         Ok(tokio::io::copy_buf(&mut input, &mut tokio::io::sink()).await?)
     }
 

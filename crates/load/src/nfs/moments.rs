@@ -1,4 +1,4 @@
-//! When a server's files were written: for who copies one file to it.
+//! When a server's files were read or written: for who copies one file to it or from it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,13 +15,13 @@ pub(super) struct Moments {
     durable: AtomicU64,
 }
 
-/// When a server let its first client in, when the first and the last WRITE came, and when last all was durable.
+/// When a server let its first client in, when the first and the last READ or WRITE came, and when last all was durable, if ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct Moved {
     pub(crate) admitted: Time,
     pub(crate) first: Time,
     pub(crate) last: Time,
-    pub(crate) durable: Time,
+    pub(crate) durable: Option<Time>,
 }
 
 impl Moments {
@@ -30,8 +30,8 @@ impl Moments {
         mark_once(&self.admitted);
     }
 
-    /// A WRITE has come.
-    pub(super) fn write(&self) {
+    /// A READ or WRITE has come.
+    pub(super) fn touch(&self) {
         mark_once(&self.first);
         mark(&self.last);
     }
@@ -41,14 +41,14 @@ impl Moments {
         mark(&self.durable);
     }
 
-    /// Where all of them have happened.
-    pub(super) fn all(&self) -> Option<Written> {
+    /// Where anything was read or written.
+    pub(super) fn all(&self) -> Option<Moved> {
         let at = |moment: &AtomicU64| match moment.load(Ordering::Relaxed) {
             0 => None,
             nanoseconds => Some(Time::from_nanoseconds(nanoseconds)),
         };
         let (admitted, first) = (at(&self.admitted)?, at(&self.first)?);
-        Some(Written { admitted, first, last: at(&self.last)?, durable: at(&self.durable)? })
+        Some(Moved { admitted, first, last: at(&self.last)?, durable: at(&self.durable) })
     }
 }
 

@@ -14,7 +14,7 @@ use btu_units::{Bytes, Span};
 
 use super::account::{Accounts, ClientAccount};
 use super::door::{Door, Guest};
-use super::moments::{Moments, Written};
+use super::moments::{Moments, Moved};
 use super::session::{Service, Session};
 use crate::volume::Volume;
 use crate::{LoadError, account};
@@ -96,8 +96,8 @@ impl Server {
         self.service.accounts.of_all()
     }
 
-    /// The same; returns when files were written, and has the file system looked at.
-    pub(crate) fn stop_and_look<T>(mut self, look: impl FnOnce(&Volume) -> T) -> (Option<Written>, T) {
+    /// The same; returns when files were read or written, and has the file system looked at.
+    pub(crate) fn stop_and_look<T>(mut self, look: impl FnOnce(&Volume) -> T) -> (Option<Moved>, T) {
         self.shut_down(GRACE);
         (self.service.moments.all(), look(&self.service.volume))
     }

@@ -191,6 +191,7 @@ impl Done<'_> {
     fn read(&mut self, node: &Handle, offset: u64, count: u32, mut to: Writer<'_>) -> Result<(), Status> {
         let stat = self.stat(node)?;
         let number = self.node(node)?;
+        self.service.moments.touch();
         Attributes::write_optional(Some(&stat), &mut to);
         // What is left bounds what is made room for.
         let wanted =
@@ -209,7 +210,7 @@ impl Done<'_> {
         to: &mut Writer<'_>,
     ) -> Result<(), Status> {
         let (volume, number) = (&self.service.volume, self.node(node)?);
-        self.service.moments.write();
+        self.service.moments.touch();
         fault(volume.write_at(number, offset, data))?;
         if stability == Stability::FileSync {
             fault(volume.commit(number))?;

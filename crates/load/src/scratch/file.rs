@@ -89,6 +89,17 @@ impl ScratchFile {
         forget(&self.file).map_err(|error| self.failed("drop a file from the page cache", error))
     }
 
+    /// Octets that it has.
+    pub(crate) fn length(&self) -> Result<u64, LoadError> {
+        let known = self.file.metadata().map_err(|error| self.failed("ask for the length of a file", error))?;
+        Ok(known.len())
+    }
+
+    /// A path under which other processes of this user can open the file, as long as this one has it open.
+    pub(crate) fn path_for_others(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+    }
+
     /// A path under which this process can open the file.
     pub(crate) fn path(&self) -> PathBuf {
         open_file(&self.file)

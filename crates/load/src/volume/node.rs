@@ -37,7 +37,7 @@ impl Room {
         Self { free: AtomicU64::new(room.count()) }
     }
 
-    fn take(&self, octets: u64) -> Result<(), Fault> {
+    pub(super) fn take(&self, octets: u64) -> Result<(), Fault> {
         let taken = self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(octets));
         taken.map(drop).map_err(|_| Fault::NoRoom)
     }
@@ -56,7 +56,12 @@ pub(super) struct FileNode {
 
 impl FileNode {
     pub(super) const fn new(content: ScratchFile) -> Self {
-        Self { content, size: RwLock::new(0) }
+        Self::holding(content, 0)
+    }
+
+    /// One that has so many octets already.
+    pub(super) const fn holding(content: ScratchFile, size: u64) -> Self {
+        Self { content, size: RwLock::new(size) }
     }
 
     fn size(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! What copies' times are made of: the chain of factors, the fixed part and the rate, storage against program.
 
-use btu_suite::copy::{Chain, CopyChain, CopyVerdict, Link};
+use btu_suite::copy::{Chain, CopyChain, CopyVerdict, Link, way};
 
 use super::{MEGA, MILLI, PERCENT, names};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
@@ -53,8 +53,9 @@ fn seconds(verdict: &CopyVerdict) -> Figure {
         table.rows.push(names(cell).into_iter().chain(added).chain([all]).collect());
     }
     let largest = verdict.chains.iter().map(|one| one.cell.size).max();
-    let first = verdict.chains.first().map(|one| one.cell.storage);
-    let shown = |one: &&CopyChain| Some(one.cell.size) == largest && Some(one.cell.storage) == first;
+    let place = |one: &CopyChain| (one.cell.storage, one.cell.cache);
+    let first = verdict.chains.first().map(place);
+    let shown = |one: &&CopyChain| Some(one.cell.size) == largest && Some(place(one)) == first;
     let bars: Vec<&CopyChain> = verdict.chains.iter().filter(shown).collect();
     let series = ["raw", "hardware", "software", "contention"].into_iter().enumerate().map(|(part, name)| Series {
         name: name.to_owned(),
@@ -67,7 +68,7 @@ fn seconds(verdict: &CopyVerdict) -> Figure {
             .collect(),
     });
     let series = series.collect();
-    let words = bars.iter().map(|one| format!("{} {}", one.cell.program, one.cell.background)).collect();
+    let words = bars.iter().map(|one| format!("{} {}", one.cell.program_name(), one.cell.background)).collect();
     let panel = Panel { title: String::new(), x: Axis::words("", words), y: Axis::linear("s"), series };
     Figure {
         name: "factors".to_owned(),
@@ -89,7 +90,7 @@ pub(super) fn fits(verdict: &CopyVerdict) -> Option<Section> {
     for fit in &verdict.fits {
         let large = three_digits(fit.large_seconds);
         table.rows.push(vec![
-            Cell::text(fit.program.to_string()),
+            Cell::text(way(fit.program, fit.direction)),
             Cell::text(fit.background.to_string()),
             Cell::estimate(Some(&fit.fixed_seconds), 1.0 / MILLI),
             Cell::number(Some(fit.bits_per_second / MEGA)),
@@ -118,7 +119,7 @@ pub(super) fn storage(verdict: &CopyVerdict) -> Option<Section> {
     for one in &verdict.storage {
         let times = [one.times.bare_memory, one.times.bare_disk, one.times.program_memory, one.times.program_disk];
         let effects = [one.disk_effect, one.program_effect, one.interaction];
-        let names = [one.program.to_string(), one.size.to_string()].map(Cell::text);
+        let names = [way(one.program, one.direction), one.size.to_string()].map(Cell::text);
         let numbers = times.into_iter().chain(effects).map(|value| Cell::number(Some(value)));
         table.rows.push(names.into_iter().chain(numbers).collect());
     }
@@ -126,7 +127,7 @@ pub(super) fn storage(verdict: &CopyVerdict) -> Option<Section> {
         return None;
     }
     let interacting: Vec<String> =
-        verdict.storage.iter().filter(|one| one.stages_interact).map(|one| one.program.to_string()).collect();
+        verdict.storage.iter().filter(|one| one.stages_interact).map(|one| way(one.program, one.direction)).collect();
     let told = if interacting.is_empty() {
         "Storage and program multiply: no interaction is more than a tenth in ln.".to_owned()
     } else {

@@ -5,7 +5,7 @@ use std::fmt;
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Background, Program, Storage};
+use super::{Background, Cache, Direction, Program, Storage};
 
 /// A file, copied in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,8 +15,14 @@ pub struct CopyCell {
     /// How large the file is.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
+    /// Which end connects and keeps the time.
+    #[serde(default)]
+    pub direction: Direction,
     /// What it stands on, at both ends.
     pub storage: Storage,
+    /// Whether the source is in the page cache.
+    #[serde(default)]
+    pub cache: Cache,
     /// What else is on the network.
     #[serde(rename = "background_thousandths")]
     pub background: Background,
@@ -24,7 +30,30 @@ pub struct CopyCell {
 
 impl fmt::Display for CopyCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { program, size, storage, background } = self;
-        write!(f, "{program} {} B {storage} {background}", size.count())
+        let Self { size, background, .. } = self;
+        write!(f, "{} {} B {} {background}", self.program_name(), size.count(), self.storage_name())
+    }
+}
+
+/// A program, and that it gets the file where it does.
+pub fn way(program: Program, direction: Direction) -> String {
+    match direction {
+        Direction::Put => program.to_string(),
+        Direction::Get => format!("{program} get"),
+    }
+}
+
+impl CopyCell {
+    /// The program, and that it gets the file where it does.
+    pub fn program_name(&self) -> String {
+        way(self.program, self.direction)
+    }
+
+    /// What the file stands on, and that it is in the page cache where it is.
+    pub fn storage_name(&self) -> String {
+        match self.cache {
+            Cache::Cold => self.storage.to_string(),
+            Cache::Warm => format!("{} warm", self.storage),
+        }
     }
 }

@@ -5,8 +5,8 @@ use btu_units::Bytes;
 use serde::Serialize;
 
 use super::verdict::{CopyRow, Wire, seconds};
-use super::{Background, Chain, CopyCell, CopyPlan, Program, Storage, TwoByTwo};
-use crate::experiment::Measured;
+use super::{Background, Cache, Chain, CopyCell, CopyPlan, Direction, Program, Storage, TwoByTwo};
+use crate::experiment::{Experiment, Measured};
 
 /// The size that the report extrapolated to.
 const LARGE: Bytes = Bytes::new(100_000_000);
@@ -16,6 +16,8 @@ const LARGE: Bytes = Bytes::new(100_000_000);
 pub struct Fit {
     /// What copies.
     pub program: Program,
+    /// Which end connects.
+    pub direction: Direction,
     /// On what.
     pub storage: Storage,
     /// Beside what.
@@ -35,17 +37,15 @@ pub struct Fit {
 
 /// All that there are sizes enough for: three of them.
 pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> Vec<Fit> {
-    let Some(&storage) = plan.storages.first() else { return Vec::new() };
     let mut fits = Vec::new();
-    for &program in &plan.programs {
-        for &background in &plan.backgrounds {
-            let is_own =
-                |cell: &CopyCell| (cell.program, cell.background, cell.storage) == (program, background, storage);
-            let own = cells.iter().filter(|measured| is_own(&measured.cell));
-            let point = |measured| Some((measured_size(measured), seconds(measured)?));
-            let points: Vec<(f64, f64)> = own.filter_map(point).collect();
-            fits.extend(fit(&points).map(|fit| Fit { program, storage, background, ..fit }));
-        }
+    let Some(&largest) = plan.sizes.iter().max() else { return fits };
+    // What differs in its size alone belongs together; there are several sizes of what is usual only.
+    for cell in plan.cells().into_iter().filter(|cell| cell.size == largest) {
+        let own = cells.iter().filter(|measured| CopyCell { size: largest, ..measured.cell } == cell);
+        let point = |measured| Some((measured_size(measured), seconds(measured)?));
+        let points: Vec<(f64, f64)> = own.filter_map(point).collect();
+        let CopyCell { program, direction, storage, background, .. } = cell;
+        fits.extend(fit(&points).map(|fit| Fit { program, direction, storage, background, ..fit }));
     }
     fits
 }
@@ -63,6 +63,7 @@ fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let large = LARGE.count() as f64;
     Some(Fit {
         program: Program::Local,
+        direction: Direction::Put,
         storage: Storage::Disk,
         background: Background::QUIET,
         fixed_seconds: line.intercept(Level::P95),
@@ -93,7 +94,7 @@ pub(super) fn chains(rows: &[CopyRow], wire: Wire) -> Vec<CopyChain> {
             let cell = row.cell;
             let quiet = CopyCell { background: Background::QUIET, ..cell };
             let (raw, line) = wire.seconds(cell.size)?;
-            let local = median(CopyCell { program: Program::Local, ..quiet })?;
+            let local = median(CopyCell { program: Program::Local, direction: Direction::Put, ..quiet })?;
             let chain = Chain::of(raw, line, local, median(quiet)?, row.median()?)?;
             Some(CopyChain { cell, chain })
         })
@@ -105,6 +106,8 @@ pub(super) fn chains(rows: &[CopyRow], wire: Wire) -> Vec<CopyChain> {
 pub struct StorageEffect {
     /// The program that is held against the bare connection.
     pub program: Program,
+    /// Which end connects, of both.
+    pub direction: Direction,
     /// Of the largest file.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
@@ -124,30 +127,33 @@ pub struct StorageEffect {
 /// Of every program that was measured as the bare connection was, on disk and in memory, on the quiet network.
 pub(super) fn storage_effects(plan: &CopyPlan, rows: &[CopyRow]) -> Vec<StorageEffect> {
     let Some(&size) = plan.sizes.iter().max() else { return Vec::new() };
-    let median = |program, storage| {
-        let cell = CopyCell { program, size, storage, background: Background::QUIET };
+    let Some(&cache) = plan.caches.first() else { return Vec::new() };
+    let median = |program, direction, storage| {
+        let cache = if storage == Storage::Disk { cache } else { Cache::Cold };
+        let cell = CopyCell { program, size, direction, storage, cache, background: Background::QUIET };
         rows.iter().find(|row| row.cell == cell)?.median()
     };
     let remote = plan.programs.iter().filter(|program| !matches!(program, Program::Local | Program::Bare));
-    remote
-        .filter_map(|&program| {
-            let times = TwoByTwo {
-                bare_memory: median(Program::Bare, Storage::Memory)?,
-                bare_disk: median(Program::Bare, Storage::Disk)?,
-                program_memory: median(program, Storage::Memory)?,
-                program_disk: median(program, Storage::Disk)?,
-            };
-            Some(StorageEffect {
-                program,
-                size,
-                times,
-                disk_effect: times.disk_effect(),
-                program_effect: times.program_effect(),
-                interaction: times.interaction(),
-                stages_interact: times.stages_interact(),
-            })
+    let both = remote.flat_map(|&program| plan.directions.iter().map(move |&direction| (program, direction)));
+    both.filter_map(|(program, direction)| {
+        let times = TwoByTwo {
+            bare_memory: median(Program::Bare, direction, Storage::Memory)?,
+            bare_disk: median(Program::Bare, direction, Storage::Disk)?,
+            program_memory: median(program, direction, Storage::Memory)?,
+            program_disk: median(program, direction, Storage::Disk)?,
+        };
+        Some(StorageEffect {
+            program,
+            direction,
+            size,
+            times,
+            disk_effect: times.disk_effect(),
+            program_effect: times.program_effect(),
+            interaction: times.interaction(),
+            stages_interact: times.stages_interact(),
         })
-        .collect()
+    })
+    .collect()
 }
 
 #[cfg(test)]

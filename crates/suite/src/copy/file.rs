@@ -12,6 +12,46 @@ use super::NfsWrites;
 use crate::record::TcpInfo;
 use crate::text::stored_as_text;
 
+/// A factor of few levels, each with the name under which it is written and stored.
+macro_rules! named {
+    ($what:literal: { $(#[$about:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $text:literal,)+ } }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name {
+            $($(#[$each])* $variant,)+
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// As it is written.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ProgramError;
+
+            fn from_str(text: &str) -> Result<Self, ProgramError> {
+                let known = || Self::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
+                let found = Self::ALL.iter().find(|one| one.name() == text).copied();
+                found.ok_or_else(|| ProgramError { what: $what, name: text.to_owned(), known: known() })
+            }
+        }
+    };
+}
+
 /// What copies the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -24,16 +64,34 @@ pub enum Program {
     Rcp,
     /// FTP: login, passive data connection, STOR (RFC 959).
     Ftp,
-    /// NFS version 3 over TCP: CREATE, WRITEs, COMMIT (RFC 1813).
+    /// NFS version 3 over TCP: CREATE, WRITEs, COMMIT, or LOOKUP and READs (RFC 1813).
     Nfs(NfsWrites),
+    /// HTTP/1.1 on a connection of its own: PUT or GET (RFC 9110, RFC 9112).
+    Http,
+    /// The system's scp, to the system's sshd.
+    Scp,
+    /// The system's sftp, to the system's sshd.
+    Sftp,
 }
 
 impl Program {
     /// What is measured where none is named.
     pub const USUAL: [Self; 5] = [Self::Local, Self::Bare, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::USUAL)];
 
+    /// What the report of 1989 measured. Its NFS was version 2, which has each block durable before it is answered.
+    pub const OF_THE_PAPER: [Self; 4] = [Self::Local, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::SYNC)];
+
     /// How all are written.
-    const KNOWN: &'static str = "local, bare, rcp, ftp, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
+    const KNOWN: &'static str =
+        "local, bare, rcp, ftp, http, scp, sftp, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
+
+    /// Those that have no options.
+    const PLAIN: [Self; 7] = [Self::Local, Self::Bare, Self::Rcp, Self::Ftp, Self::Http, Self::Scp, Self::Sftp];
+
+    /// Whether both ends are programs of the system, which it may not have.
+    pub const fn is_the_systems(self) -> bool {
+        matches!(self, Self::Scp | Self::Sftp)
+    }
 }
 
 impl fmt::Display for Program {
@@ -44,6 +102,9 @@ impl fmt::Display for Program {
             Self::Rcp => f.pad("rcp"),
             Self::Ftp => f.pad("ftp"),
             Self::Nfs(writes) => f.pad(&writes.to_string()),
+            Self::Http => f.pad("http"),
+            Self::Scp => f.pad("scp"),
+            Self::Sftp => f.pad("sftp"),
         }
     }
 }
@@ -52,12 +113,9 @@ impl FromStr for Program {
     type Err = ProgramError;
 
     fn from_str(text: &str) -> Result<Self, ProgramError> {
-        let plain = [Self::Local, Self::Bare, Self::Rcp, Self::Ftp].into_iter().find(|one| one.to_string() == text);
-        plain.or_else(|| text.parse().ok().map(Self::Nfs)).ok_or_else(|| ProgramError {
-            what: "program",
-            name: text.to_owned(),
-            known: Self::KNOWN,
-        })
+        let plain = Self::PLAIN.into_iter().find(|one| one.to_string() == text);
+        let known = || ProgramError { what: "program", name: text.to_owned(), known: Self::KNOWN.to_owned() };
+        plain.or_else(|| text.parse().ok().map(Self::Nfs)).ok_or_else(known)
     }
 }
 
@@ -69,44 +127,46 @@ stored_as_text!(Program);
 pub struct ProgramError {
     what: &'static str,
     name: String,
-    known: &'static str,
+    known: String,
 }
 
-/// What the file stands on, at both ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Storage {
-    /// A file of the scratch directory, read from the device and durable there at the end (`fdatasync`).
-    Disk,
-    /// Memory that looks like a file (`memfd`).
-    Memory,
-}
-
-impl Storage {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Disk, Self::Memory];
-
-    /// As it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Disk => "disk",
-            Self::Memory => "memory",
+named! {
+    "storage": {
+        /// What the file stands on, at both ends.
+        Storage {
+            /// A file of the scratch directory, durable there at the end (`fdatasync`).
+            Disk = "disk",
+            /// Memory that looks like a file (`memfd`).
+            Memory = "memory",
         }
     }
 }
 
-impl fmt::Display for Storage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+named! {
+    "direction": {
+        /// Which end of a copy connects and keeps the time.
+        #[derive(Default)]
+        Direction {
+            /// The one that has the file.
+            #[default]
+            Put = "put",
+            /// The one that is to have it.
+            Get = "get",
+        }
     }
 }
 
-impl FromStr for Storage {
-    type Err = ProgramError;
-
-    fn from_str(text: &str) -> Result<Self, ProgramError> {
-        let found = Self::ALL.into_iter().find(|one| one.name() == text);
-        found.ok_or_else(|| ProgramError { what: "storage", name: text.to_owned(), known: "disk, memory" })
+named! {
+    "cache": {
+        /// Whether the source is in the page cache when the clock starts. Memory has no other place for it.
+        #[derive(Default)]
+        Cache {
+            /// It is on the device alone.
+            #[default]
+            Cold = "cold",
+            /// It has just been read.
+            Warm = "warm",
+        }
     }
 }
 
@@ -118,6 +178,9 @@ pub struct FilePlace {
     pub size: Bytes,
     /// What it stands on.
     pub storage: Storage,
+    /// Whether a source is in the page cache.
+    #[serde(default)]
+    pub cache: Cache,
     /// Scratch directory, for files on disk; they have no name there, and are gone with the worker.
     pub directory: PathBuf,
 }
@@ -178,15 +241,21 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for program in Program::USUAL {
+        for program in Program::USUAL.into_iter().chain(Program::PLAIN) {
             assert_eq!(program.to_string().parse(), Ok(program));
             assert_eq!(serde_json::to_value(program).unwrap(), program.to_string());
         }
         assert_eq!(serde_json::from_str::<Program>("\"nfs-16\"").unwrap().to_string(), "nfs-16");
-        for storage in Storage::ALL {
+        for &storage in Storage::ALL {
             assert_eq!(storage.name().parse(), Ok(storage));
             assert_eq!(serde_json::to_value(storage).unwrap(), storage.name());
         }
+        for &direction in Direction::ALL {
+            assert_eq!(direction.name().parse(), Ok(direction));
+            assert_eq!(serde_json::to_value(direction).unwrap(), direction.name());
+        }
+        let error = "lukewarm".parse::<Cache>().unwrap_err().to_string();
+        assert_eq!(error, "there is no cache `lukewarm`; there are cold, warm");
         let error = "cp".parse::<Program>().unwrap_err().to_string();
         assert!(error.starts_with("there is no program `cp`; there are local, bare, rcp, ftp"), "{error}");
     }

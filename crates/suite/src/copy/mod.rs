@@ -17,13 +17,13 @@ mod verdict;
 mod warning;
 
 pub use background::{Background, BackgroundError, BackgroundUse, DATAGRAM};
-pub use cell::CopyCell;
+pub use cell::{CopyCell, way};
 pub use chain::{Chain, Displacement, Link, wire_seconds};
 pub use effects::{CopyChain, Fit, StorageEffect};
-pub use file::{FileCopied, FileEnd, FilePlace, Marks, Program, ProgramError, Storage};
+pub use file::{Cache, Direction, FileCopied, FileEnd, FilePlace, Marks, Program, ProgramError, Storage};
 pub use nfs_writes::NfsWrites;
 pub use order::{Plot, plots};
-pub use paper::PaperRow;
+pub use paper::{PaperRow, PaperTime};
 pub use plan::CopyPlan;
 pub use servo::{Mode, READING_INTERVAL, Servo, State};
 pub use storage::{TwoByTwo, overlap};

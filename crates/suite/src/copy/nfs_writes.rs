@@ -24,6 +24,9 @@ impl NfsWrites {
     /// One block of 8 KiB at a time, and a COMMIT.
     pub const USUAL: Self = Self { window: 1, block_kibibytes: 8, is_sync: false };
 
+    /// The same, each block durable before it is answered.
+    pub const SYNC: Self = Self { is_sync: true, ..Self::USUAL };
+
     /// WRITEs on their way.
     pub fn window(self) -> usize {
         self.window.into()

@@ -1,5 +1,6 @@
 //! What the CITI report of 1989 printed of its copies, beside what was found here.
 
+use btu_units::Bytes;
 use serde::Serialize;
 
 use super::CopyChain;
@@ -48,6 +49,33 @@ fn quiet(one: &CopyChain) -> bool {
 
 fn saturated(one: &CopyChain) -> bool {
     one.cell.background.share() >= SATURATED
+}
+
+/// A time that the report gives.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PaperTime {
+    /// Of what, beside how much background.
+    pub what: &'static str,
+    /// Of how large a file.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// In seconds, least and most where it names a range.
+    pub seconds: (f64, f64),
+    /// Where it stands there.
+    pub source: &'static str,
+}
+
+/// All of 100 MB, as read off the figures: raw Ethernet takes 80 s, and ratios are multiples of that.
+pub(super) const TIMES: [PaperTime; 5] = [
+    time("1989: raw Ethernet", (80.0, 80.0), "figure 2"),
+    time("1989: local copies", (320.0, 640.0), "section 3.3 and figure 2"),
+    time("1989: rcp, quiet", (600.0, 600.0), "figure 2"),
+    time("1989: NFS, quiet", (1500.0, 1500.0), "figure 2"),
+    time("1989: all programs, 98 %", (2720.0, 5040.0), "figure 4, extrapolated there"),
+];
+
+const fn time(what: &'static str, seconds: (f64, f64), source: &'static str) -> PaperTime {
+    PaperTime { what, size: Bytes::new(100_000_000), seconds, source }
 }
 
 /// Every range of the report beside the same here.

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::background::{background_faults, background_use};
 use super::verdict::{CopyVerdict, judge};
-use super::{Background, BackgroundUse, CopyCell, DATAGRAM, FileEnd, FilePlace, Program, Storage, plots};
-use crate::activity::{Activity, FileCopy, FileReceive, FileSend, Meeting, Order, UdpReceive, UdpSend};
+use super::{
+    Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Marks, Program, Storage, plots,
+};
+use crate::activity::{Activity, FileClient, FileCopy, FileServer, Meeting, Order, UdpReceive, UdpSend};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
@@ -34,6 +36,16 @@ pub struct CopyPlan {
     /// enough to tell the share of storage from that of the program.
     #[serde(deserialize_with = "border::levels")]
     pub storages: Vec<Storage>,
+    /// Which end connects: everywhere.
+    #[serde(default = "usual", deserialize_with = "border::levels")]
+    pub directions: Vec<Direction>,
+    /// Whether the source is in the page cache. The first one everywhere; the others for the largest file on the quiet
+    /// network, on disk.
+    #[serde(default = "usual", deserialize_with = "border::levels")]
+    pub caches: Vec<Cache>,
+    /// Whether times of the report of 1989 stand in the picture.
+    #[serde(default)]
+    pub paper: bool,
     /// Who makes the background, and who gets it.
     #[serde(deserialize_with = "border::levels")]
     pub pairs: Vec<[HostName; 2]>,
@@ -46,35 +58,51 @@ pub struct CopyPlan {
     pub lead: Span,
 }
 
+/// The only level of a factor that plans of before did not have.
+fn usual<T: Default>() -> Vec<T> {
+    vec![T::default()]
+}
+
 /// What is said of a cell by both of its ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends<'a> {
-    /// The end that keeps the time, and its report.
+    /// The end that has the file.
     pub(super) sent: &'a FileEnd,
-    pub(super) command: &'a Report,
-    /// The other one; the copy itself where one host does both.
+    /// The one that is to have it; the copy itself where one host does both.
     pub(super) received: &'a FileEnd,
+    /// The report of the end that connects and keeps the time, and its marks.
+    pub(super) command: &'a Report,
+    pub(super) marks: Marks,
     /// SHA-256 of the source.
     pub(super) source_digest: &'a str,
 }
 
 /// What the ends of a copy account for.
-pub(super) fn ends(seen: &Observation) -> Option<Ends<'_>> {
+pub(super) fn ends(direction: Direction, seen: &Observation) -> Option<Ends<'_>> {
     let reports = || seen.reports.iter().filter_map(|placed| placed.result.as_ref().ok());
-    let received = || {
-        reports().find_map(|report| match &report.outcome {
-            Outcome::FileReceived(end) => Some(end),
-            _ => None,
-        })
-    };
-    reports().find_map(|command| match &command.outcome {
-        Outcome::FileSent(sent) => Some(Ends { sent, command, received: received()?, source_digest: &sent.digest }),
+    let local = reports().find_map(|command| match &command.outcome {
         Outcome::FileCopied(copied) => {
-            let (sent, received) = (&copied.copy, &copied.copy);
-            Some(Ends { sent, command, received, source_digest: &copied.source_digest })
+            let (copy, source_digest) = (&copied.copy, copied.source_digest.as_str());
+            Some(Ends { sent: copy, received: copy, command, marks: copy.marks, source_digest })
         }
         _ => None,
-    })
+    });
+    if local.is_some() {
+        return local;
+    }
+    let (sending, sent) = reports().find_map(|report| match &report.outcome {
+        Outcome::FileSent(end) => Some((report, end)),
+        _ => None,
+    })?;
+    let (receiving, received) = reports().find_map(|report| match &report.outcome {
+        Outcome::FileReceived(end) => Some((report, end)),
+        _ => None,
+    })?;
+    let (command, marks) = match direction {
+        Direction::Put => (sending, sent.marks),
+        Direction::Get => (receiving, received.marks),
+    };
+    Some(Ends { sent, received, command, marks, source_digest: &sent.digest })
 }
 
 impl CopyPlan {
@@ -91,19 +119,34 @@ impl CopyPlan {
         let largest = self.sizes.iter().max();
         let mut cells = Vec::new();
         for &program in &self.programs {
-            for (place, &storage) in self.storages.iter().enumerate() {
-                let sizes = self.sizes.iter().filter(|size| place == 0 || Some(*size) == largest);
-                let background = Background::QUIET;
-                cells.extend(sizes.map(|&size| CopyCell { program, size, storage, background }));
+            // A local copy has one direction.
+            let directions = if program == Program::Local { &[Direction::Put][..] } else { &self.directions };
+            for &direction in directions {
+                for (place, (storage, cache)) in self.places().into_iter().enumerate() {
+                    let sizes = self.sizes.iter().filter(|size| place == 0 || Some(*size) == largest);
+                    let background = Background::QUIET;
+                    cells.extend(sizes.map(|&size| CopyCell { program, size, direction, storage, cache, background }));
+                }
             }
         }
         cells
     }
 
+    /// What files stand on, and whether they are in the page cache; what is usual first.
+    fn places(&self) -> Vec<(Storage, Cache)> {
+        let mut places = Vec::new();
+        for &storage in &self.storages {
+            // What stands in memory is neither read nor kept elsewhere.
+            let caches = if storage == Storage::Disk { &self.caches } else { &[Cache::Cold][..] };
+            places.extend(caches.iter().map(|&cache| (storage, cache)));
+        }
+        places
+    }
+
     /// Whether a cell is measured: a local copy has no network, and storage is compared on the quiet one.
     fn is_measured(&self, cell: &CopyCell) -> bool {
-        let everywhere = cell.program != Program::Local && Some(&cell.storage) == self.storages.first();
-        cell.background.is_quiet() || everywhere
+        let is_usual = self.places().first() == Some(&(cell.storage, cell.cache));
+        cell.background.is_quiet() || (cell.program != Program::Local && is_usual)
     }
 
     /// The cell with this background, if it is measured.
@@ -142,8 +185,8 @@ impl CopyPlan {
 
     /// What became of the background of a cell.
     pub(super) fn background_use(&self, cell: &CopyCell, seen: &Observation) -> Option<BackgroundUse> {
-        let Ends { sent, command, .. } = ends(seen)?;
-        let over = command.started + sent.marks.durable;
+        let Ends { command, marks, .. } = ends(cell.direction, seen)?;
+        let over = command.started + marks.durable;
         if cell.background.is_quiet() { None } else { background_use(seen, (command.started, over), self.full) }
     }
 }
@@ -187,32 +230,33 @@ impl Experiment for CopyPlan {
     }
 
     fn script(&self, cell: &CopyCell, setting: &CellSetting) -> Script {
-        let CopyCell { program, size, storage, .. } = *cell;
-        let file = FilePlace { size, storage, directory: setting.scratch.clone() };
+        let CopyCell { program, size, direction, storage, cache, .. } = *cell;
+        let file = FilePlace { size, storage, cache, directory: setting.scratch.clone() };
         let [Some(sender), Some(receiver)] = self.hosts() else {
             return Script { impairments: Impairments::new(), steps: Vec::new() };
         };
         let network = |host, peer, activity| Self::step(host, Role::Network, peer, activity, setting);
-        // A file server does not know which write is the last.
-        let taking = if matches!(program, Program::Nfs(_)) { Role::Support } else { Role::Network };
+        // A file server does not know which call is the last.
+        let serving = if matches!(program, Program::Nfs(_)) { Role::Support } else { Role::Network };
         let mut steps = if program == Program::Local {
             vec![network(sender, None, Activity::FileCopy(FileCopy { file }))]
         } else {
             let token = setting.token;
             let wait = if cell.background.is_quiet() { Span::ZERO } else { self.lead };
-            let receive = FileReceive { program, on: UNSET, token, file: file.clone() };
-            let send = FileSend { program, to: UNSET_PEER, token, file, wait };
-            vec![
-                Self::step(receiver, taking, None, Activity::FileReceive(receive), setting),
-                network(sender, Some(0), Activity::FileSend(send)),
-            ]
+            let server = FileServer { program, on: UNSET, token, file: file.clone() };
+            let client = FileClient { program, to: UNSET_PEER, token, file, wait };
+            let ((server_host, server), (client_host, client)) = match direction {
+                Direction::Put => ((receiver, Activity::FileReceive(server)), (sender, Activity::FileSend(client))),
+                Direction::Get => ((sender, Activity::FileOffer(server)), (receiver, Activity::FileFetch(client))),
+            };
+            vec![Self::step(server_host, serving, None, server, setting), network(client_host, Some(0), client)]
         };
         steps.extend(self.background(cell, setting, steps.len()));
         Script { impairments: Impairments::new(), steps }
     }
 
     fn faults(&self, cell: &CopyCell, seen: &Observation) -> Vec<String> {
-        let Some(Ends { sent, received, source_digest, .. }) = ends(seen) else {
+        let Some(Ends { sent, received, source_digest, .. }) = ends(cell.direction, seen) else {
             return vec!["an end of the copy has no account".to_owned()];
         };
         let mut faults = background_faults(seen);
@@ -231,7 +275,8 @@ impl Experiment for CopyPlan {
     }
 
     fn facts(&self, cell: &CopyCell, seen: &Observation) -> Facts {
-        let duration = ends(seen).map(|ends| ends.sent.marks.durable).filter(|span| *span > Span::ZERO);
+        let durable = ends(cell.direction, seen).map(|ends| ends.marks.durable);
+        let duration = durable.filter(|span| *span > Span::ZERO);
         let goodput_bits_per_second = duration.map(|span| cell.size.bits() / span.seconds());
         Facts { message: cell.size, goodput_bits_per_second, duration }
     }

@@ -7,10 +7,12 @@ use btu_units::{BitRate, Bytes, Span};
 use serde::Serialize;
 
 use super::effects::{CopyChain, Fit, StorageEffect, chains, fits, storage_effects};
-use super::paper::{PaperRow, beside_the_paper};
+use super::paper::{PaperRow, PaperTime, TIMES, beside_the_paper};
 use super::plan::{Ends, ends};
 use super::warning::copy_warnings;
-use super::{BackgroundUse, CopyCell, CopyPlan, DATAGRAM, Displacement, Marks, Program, Summary, wire_seconds};
+use super::{
+    BackgroundUse, CopyCell, CopyPlan, DATAGRAM, Direction, Displacement, Marks, Program, Summary, wire_seconds,
+};
 use crate::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Warning, passage};
 use crate::network::HostName;
 
@@ -30,6 +32,9 @@ pub struct CopyVerdict {
     pub storage: Vec<StorageEffect>,
     /// What the report of 1989 printed, beside what was found here.
     pub paper: Vec<PaperRow>,
+    /// Times of that report, where the plan wants them in the picture.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paper_times: Vec<PaperTime>,
     /// Reasons to doubt.
     pub warnings: Vec<Warning>,
 }
@@ -42,9 +47,9 @@ pub struct CopyRow {
     pub cell: CopyCell,
     /// From the start of the command until the receiver has the file durable.
     pub seconds: Option<Summary>,
-    /// The sender's marks, as medians.
+    /// The sender's marks, as medians: from the command's start where it put the file, else from when it let the receiver in.
     pub sender: Option<Marks>,
-    /// The receiver's, from when it let the sender in.
+    /// The receiver's: from when it let the sender in, or from the command's start where it got the file.
     pub receiver: Option<Marks>,
     /// The line alone: the file's bits at the rate of full packets of TCP/IP.
     pub line_seconds: Option<f64>,
@@ -86,6 +91,10 @@ pub struct Wire {
 const WRITE_BYTES: f64 = 144.0;
 const WRITTEN_BYTES: f64 = 140.0;
 
+/// What a READ is, and what its reply has beside the data.
+const READ_BYTES: f64 = 136.0;
+const PIECE_BYTES: f64 = 132.0;
+
 /// Payload of a full packet of TCP/IP with time stamps, and what its frame occupies on an Ethernet, in octets.
 const SEGMENT: usize = 1448;
 const FULL_FRAME: f64 = 1538.0;
@@ -117,13 +126,18 @@ impl Wire {
 
     /// What the closed form expects of a copy on a quiet network, in seconds: the file and what waits for an answer.
     fn expected(&self, cell: CopyCell) -> Option<f64> {
-        let waiting = f64::from(round_trips(cell.program)) * self.round_trip;
+        let waiting = f64::from(round_trips(cell.program, cell.direction)?) * self.round_trip;
         let Program::Nfs(writes) = cell.program else { return Some(self.seconds(cell.size)?.1 + waiting) };
+        // The form has the block in the request; it is the same with the block in the reply, but for what stands beside it.
+        let (beside, answer) = match cell.direction {
+            Direction::Put => (WRITE_BYTES, WRITTEN_BYTES),
+            Direction::Get => (PIECE_BYTES, READ_BYTES),
+        };
         let blocks = BlockTransfer {
             bytes: cell.size.count() as f64,
             block_bytes: writes.block().count() as f64,
-            request_bytes: WRITE_BYTES,
-            reply_bytes: WRITTEN_BYTES,
+            request_bytes: beside,
+            reply_bytes: answer,
             bits_per_second: self.rate.bits_per_second() as f64,
             round_trip: self.round_trip,
             server: 0.0,
@@ -137,22 +151,26 @@ impl Wire {
     }
 }
 
-/// How often a program waits for an answer, beside NFS's for its blocks: TCP's handshake is one, the end of the file one.
-const fn round_trips(program: Program) -> u8 {
-    match program {
-        Program::Local => 0,
-        // The token.
-        Program::Bare => 3,
-        // The token, and rcp's record. The token with the first call, CREATE, and COMMIT, which is the end.
-        Program::Rcp | Program::Nfs(_) => 4 - is_sync(program) as u8,
-        // The greeting, user, password, binary, the data connection's port, its handshake, STOR.
-        Program::Ftp => 9,
-    }
-}
-
-/// Whether the last WRITE needs no COMMIT.
-const fn is_sync(program: Program) -> bool {
-    matches!(program, Program::Nfs(writes) if writes.is_sync())
+/// How often a program waits for an answer, beside NFS's for its blocks: TCP's handshake is one, and the end of a file that is put,
+/// since nobody but the receiver knows when it is durable. None of ssh, whose versions differ.
+const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
+    let trips = match (program, direction) {
+        (Program::Local, _) => 0,
+        // HTTP's request. Bare's token; who gets the file has its first octets with the answer to it.
+        (Program::Http, _) | (Program::Bare, Direction::Get) => 2,
+        // Bare's token. NFS's token with the first call, LOOKUP.
+        (Program::Bare, Direction::Put) | (Program::Nfs(_), Direction::Get) => 3,
+        // The token, and rcp's record; who gets the file asks for the record, and for the file.
+        (Program::Rcp, _) => 4,
+        // The token with the first call, CREATE, and COMMIT, which is the end.
+        (Program::Nfs(writes), Direction::Put) => 4 - writes.is_sync() as u8,
+        // The greeting, user, password, binary, the data connection's port, its handshake, RETR, whose answer the file comes with.
+        (Program::Ftp, Direction::Get) => 8,
+        // The same with STOR, and the end.
+        (Program::Ftp, Direction::Put) => 9,
+        (Program::Scp | Program::Sftp, _) => return None,
+    };
+    Some(trips)
 }
 
 fn is_shared(medium: &Medium) -> bool {
@@ -172,6 +190,7 @@ pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdic
         fits: fits(plan, cells),
         storage: storage_effects(plan, &rows),
         paper: beside_the_paper(&chains),
+        paper_times: if plan.paper { TIMES.to_vec() } else { Vec::new() },
         chains,
         warnings: copy_warnings(&rows, cells),
         rows,
@@ -180,14 +199,14 @@ pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdic
 
 /// Seconds of a valid cell's copy.
 pub(super) fn seconds(measured: &Measured<CopyCell>) -> Option<f64> {
-    let durable = ends(&measured.seen).filter(|_| measured.is_valid())?.sent.marks.durable;
+    let durable = ends(measured.cell.direction, &measured.seen).filter(|_| measured.is_valid())?.marks.durable;
     (durable > Span::ZERO).then(|| durable.seconds())
 }
 
 fn row(plan: &CopyPlan, cell: CopyCell, cells: &[Measured<CopyCell>], wire: Option<Wire>) -> CopyRow {
     let own: Vec<&Measured<CopyCell>> = cells.iter().filter(|measured| measured.cell == cell).collect();
     let valid = || own.iter().filter(|measured| measured.is_valid());
-    let both: Vec<Ends<'_>> = valid().filter_map(|measured| ends(&measured.seen)).collect();
+    let both: Vec<Ends<'_>> = valid().filter_map(|measured| ends(cell.direction, &measured.seen)).collect();
     let times: Vec<f64> = own.iter().filter_map(|measured| seconds(measured)).collect();
     let summary = Summary::of(&times);
     let is_remote = cell.program != Program::Local;

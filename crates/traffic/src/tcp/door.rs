@@ -121,24 +121,46 @@ impl Door {
         }
     }
 
+    /// Waits for a caller that may call, whatever it will say.
+    pub(crate) fn accept(&self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+        loop {
+            if let Some((stream, peer)) = self.next()? {
+                return Line::new(stream, peer).map_err(TrafficError::socket("set time-outs", peer));
+            }
+            limit.check(now(), "wait for the peer to connect", self.address)?;
+            self.wait(&[])?;
+        }
+    }
+
+    /// Tells that a caller from there said another token.
+    pub(crate) fn refuse(&self, peer: SocketAddr) {
+        self.callers.refuse(peer.ip(), Refused::WrongToken);
+    }
+
     /// Accepts who is there; at most so many that a flood of callers cannot keep the others from being heard.
     fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
         for _ in 0..CALLERS {
+            let Some((stream, peer)) = self.next()? else { break };
+            if callers.len() == CALLERS {
+                callers.remove(0);
+            }
+            callers.push(Caller { stream, peer, said: [0; 16], length: 0, until: now() + HESITATION });
+        }
+        Ok(())
+    }
+
+    /// The next caller that may call and waits, if there is one.
+    fn next(&self) -> Result<Option<(TcpStream, SocketAddr)>, TrafficError> {
+        loop {
             match self.listener.accept() {
                 Ok((_, peer)) if !self.callers.may_call(peer) => {}
-                Ok((stream, peer)) => {
-                    if callers.len() == CALLERS {
-                        callers.remove(0);
-                    }
-                    callers.push(Caller { stream, peer, said: [0; 16], length: 0, until: now() + HESITATION });
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Ok(caller) => return Ok(Some(caller)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 // The caller changed its mind between the handshake and now (accept(2)).
                 Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
                 Err(error) => return Err(TrafficError::socket("accept", self.address)(error)),
             }
         }
-        Ok(())
     }
 
     /// Sleeps until someone connects or speaks, a tick at most.

@@ -124,12 +124,9 @@ impl Line {
         manner: &Manner,
         deadline: Span,
     ) -> Result<Self, TrafficError> {
-        let patience = PATIENCE.min(deadline);
         let failed = |source| TrafficError::Connect { peer, source };
-        let until = now() + patience;
-        let socket = manner.socket(peer).map_err(failed)?;
-        socket.connect_timeout(&peer.into(), patience.into()).map_err(failed)?;
-        let line = Self::new(socket.into(), peer).map_err(failed)?;
+        let until = now() + PATIENCE.min(deadline);
+        let line = Self::open(peer, manner, deadline)?;
         stream::send(line.socket(), token, 0).map_err(failed)?;
         let mut pause = Duration::from_micros(50);
         while !info::is_acknowledged(&line.stream).map_err(failed)? {
@@ -140,6 +137,14 @@ impl Line {
             pause = (pause * 2).min(Duration::from_millis(5));
         }
         Ok(line)
+    }
+
+    /// Connects and says nothing.
+    pub(crate) fn open(peer: SocketAddr, manner: &Manner, deadline: Span) -> Result<Self, TrafficError> {
+        let failed = |source| TrafficError::Connect { peer, source };
+        let socket = manner.socket(peer).map_err(failed)?;
+        socket.connect_timeout(&peer.into(), PATIENCE.min(deadline).into()).map_err(failed)?;
+        Self::new(socket.into(), peer).map_err(failed)
     }
 
     /// Takes over a connection; blocking calls wait a tick at most.

@@ -2,10 +2,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::{
-    Activity, Cpu, Disk, FileSend, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Meeting, Order, Rounds,
+    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Meeting, Order, Rounds,
     TcpReceive, TcpSend, UdpSend, Work,
 };
-use btu_suite::copy::{FilePlace, Program, Storage};
+use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::lan::{StationProgram, Task};
 use btu_suite::network::Impairment;
 use btu_units::{BitRate, Bytes, Span};
@@ -275,14 +275,14 @@ fn the_files_of_others_are_put_where_the_policy_says() {
 #[test]
 fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
     let send = |to: &str, size: u64, storage| {
-        let file = FilePlace { size: Bytes::new(size), storage, directory: "/etc".into() };
+        let file = FilePlace { size: Bytes::new(size), storage, cache: Cache::Cold, directory: "/etc".into() };
         let (program, token, wait) = (Program::Bare, [0; 16], Span::ZERO);
-        order(Activity::FileSend(FileSend { program, to: to.parse().unwrap(), token, file, wait }))
+        order(Activity::FileSend(FileClient { program, to: to.parse().unwrap(), token, file, wait }))
     };
     let text = "activities = [\"file-send\"]\npeers = [\"192.0.2.0/24\"]\n[limits]\nbytes = \"4 MB\"\n\
                 [scratch]\ndirectory = \"/srv/btu\"\nbytes = \"2 MB\"\n";
     let policy = read::parse("btu.toml", text).unwrap();
-    for storage in Storage::ALL {
+    for &storage in Storage::ALL {
         let admitted = policy.admit(send("192.0.2.1:9", 1_000_000, storage), &elsewhere(), None).unwrap();
         let Activity::FileSend(placed) = admitted.order.activity else { panic!("a file") };
         assert_eq!(placed.file.directory, Path::new("/srv/btu"));

@@ -69,7 +69,7 @@ impl Session {
     }
 
     /// Asks for `file`, which has `expected` bytes if that is known.
-    pub(super) fn retrieve(&mut self, file: &str, expected: Option<u64>) -> Result<Transfer, LoadError> {
+    pub(in super::super) fn retrieve(&mut self, file: &str, expected: Option<u64>) -> Result<Transfer, LoadError> {
         let server = self.server;
         file.clone_into(&mut self.file);
         let data = self
@@ -150,7 +150,7 @@ pub(in super::super) struct Transfer {
 
 impl Transfer {
     /// What the connection has, up to the length of `bytes`; 0 when the file has ended or nothing came for a tick.
-    pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {
+    pub(in super::super) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {
         match self.data.read(bytes) {
             Ok(0) => self.ended = true,
             Ok(length) => {
@@ -192,12 +192,12 @@ impl Transfer {
     }
 
     /// Whether the server has sent all it will.
-    pub(super) fn has_ended(&self) -> bool {
+    pub(in super::super) fn has_ended(&self) -> bool {
         self.ended
     }
 
     /// Reads the server's word that all is sent, and compares the size.
-    pub(super) fn complete(self) -> Result<(), LoadError> {
+    pub(in super::super) fn complete(self) -> Result<(), LoadError> {
         let Self { data, server, file, expected, received, .. } = self;
         data.finish().map_err(|source| ftp_error(server, &format!("complete `{file}`"), source))?;
         match expected {

@@ -36,6 +36,9 @@ fn plan() -> CopyPlan {
         sizes: vec![Bytes::new(MB), Bytes::new(2 * MB), Bytes::new(5 * MB)],
         backgrounds: vec![Background::percent(60).unwrap(), Background::QUIET],
         storages: vec![Storage::Disk, Storage::Memory],
+        directions: vec![Direction::Put],
+        caches: vec![Cache::Cold],
+        paper: true,
         pairs: vec![[host("background-1"), host("sink-1")]],
         full: BitRate::from_megabits_per_second(9),
         lead: Span::from_seconds(1),
@@ -43,8 +46,8 @@ fn plan() -> CopyPlan {
 }
 
 fn cell(program: Program, megabytes: u64, background: u16) -> CopyCell {
-    let (size, storage) = (Bytes::new(megabytes * MB), Storage::Disk);
-    CopyCell { program, size, storage, background: Background::percent(background).unwrap() }
+    let (size, background) = (Bytes::new(megabytes * MB), Background::percent(background).unwrap());
+    CopyCell { program, size, direction: Direction::Put, storage: Storage::Disk, cache: Cache::Cold, background }
 }
 
 /// A copy that took so many milliseconds.
@@ -125,6 +128,33 @@ fn background_serves_and_the_copy_waits_for_it() {
     assert_eq!(send.offered, BitRate::from_bits_per_second(5_400_000));
     let quiet = plan().script(&cell(Program::Local, 5, 0), &setting);
     assert_eq!(quiet.steps.len(), 1);
+}
+
+/// Who gets a file connects and keeps the time; its source is warm for the largest file on the quiet network alone.
+#[test]
+fn directions_are_everywhere_and_warm_sources_where_storage_is_compared() {
+    let (directions, caches) = (Direction::ALL.to_vec(), Cache::ALL.to_vec());
+    let plan = CopyPlan { directions, caches, ..plan() };
+    let cells = plan.cells();
+    let names: std::collections::BTreeSet<String> = cells.iter().map(ToString::to_string).collect();
+    assert_eq!(names.len(), cells.len(), "a name is the cell's in the store");
+    // Local: three sizes, the largest warm and in memory; both others twice as many, and three sizes beside the background.
+    assert_eq!(cells.len(), 5 + 2 * 2 * 5 + 2 * 2 * 3);
+    let warm = || cells.iter().filter(|cell| cell.cache == Cache::Warm);
+    assert_eq!(warm().count(), 5);
+    assert!(warm().all(|cell| (cell.size.count(), cell.storage) == (5 * MB, Storage::Disk)));
+    let got = CopyCell { direction: Direction::Get, ..cell(Program::Bare, 5, 60) };
+    assert_eq!(got.to_string(), "bare get 5000000 B disk 60 %");
+    let setting = CellSetting { seed: 1, token: [9; 16], deadline: Span::from_seconds(9), scratch: "/scratch".into() };
+    let script = plan.script(&got, &setting);
+    let steps = script.steps.iter().map(|step| (step.host.as_str(), step.peer, step.order.activity.kind()));
+    assert_eq!(
+        steps.take(2).collect::<Vec<_>>(),
+        [("sender", None, "file-offer"), ("receiver", Some(0), "file-fetch")]
+    );
+    let seen = observed(got.size, 900, |_, received| received.marks.durable = Span::from_milliseconds(800));
+    assert_eq!(plan.facts(&got, &seen).duration, Some(Span::from_milliseconds(800)));
+    assert!(plan.faults(&got, &seen).is_empty());
 }
 
 #[test]

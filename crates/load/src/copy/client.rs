@@ -1,0 +1,128 @@
+//! The end of a copy that connects: the command, as a user would time it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use btu_suite::activity::{FileClient, Order, Performance};
+use btu_suite::copy::{Direction, FileEnd, Program};
+use btu_suite::record::{Outcome, Report};
+use btu_traffic::{Flow, Limit};
+use btu_units::{Bytes, Span};
+
+use super::http::{http_get, http_put};
+use super::nfs::{nfs_get, nfs_put};
+use super::rcp::{rcp_receive, rcp_send};
+use super::ssh::SshClient;
+use super::store::Stored;
+use super::stream::{bare_receive, bare_send};
+use super::{Over, TICK, check};
+use crate::LoadError;
+use crate::account::{Account, now};
+use crate::ftp;
+
+/// The client with its file, or an empty one; it has not connected.
+#[derive(Debug)]
+pub(crate) struct CopyClient {
+    order: FileClient,
+    deadline: Span,
+    file: Stored,
+    /// Of the source, where it is here.
+    digest: Option<String>,
+}
+
+impl CopyClient {
+    /// Makes the source, or room for the copy.
+    pub(crate) fn prepare(order: &Order, part: &FileClient, direction: Direction) -> Result<Self, LoadError> {
+        check(part.program)?;
+        let (file, digest) = match direction {
+            Direction::Put => Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?,
+            Direction::Get => (Stored::empty(&part.file)?, None),
+        };
+        Ok(Self { order: part.clone(), deadline: order.deadline, file, digest })
+    }
+
+    fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
+        wait(self.order.wait, stop)?;
+        let account = Account::open()?;
+        let limit = Limit::new(account.started(), self.deadline.saturating_sub(self.order.wait), stop);
+        let over = if self.digest.is_some() { self.put(&limit)? } else { self.get(&limit)? };
+        let (marks, closed) = (over.marks(account.started()), account.close()?);
+        let bytes = Bytes::new(self.file.size());
+        let (program, tcp) = (self.order.program, over.tcp);
+        let outcome = if let Some(digest) = self.digest {
+            self.file.check(&digest)?;
+            let method = format!("{program} from {}", self.file.place());
+            Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp })
+        } else {
+            let (digest, method) = (self.file.digest()?, format!("{program} to {}", self.file.place()));
+            Outcome::FileReceived(FileEnd { bytes, marks, digest, method, tcp })
+        };
+        Ok(closed.report(outcome))
+    }
+
+    fn put(&self, limit: &Limit<'_>) -> Result<Over, LoadError> {
+        let (FileClient { program, to, token, .. }, source) = (&self.order, &self.file);
+        match *program {
+            Program::Ftp => ftp::put(*to, token, source),
+            Program::Nfs(writes) => nfs_put(*to, token, source, writes, self.deadline),
+            Program::Http => self.unannounced(|flow| http_put(flow, token, source, limit)),
+            Program::Scp | Program::Sftp => SshClient::new(*program, *to, token)?.put(source, limit, self.deadline),
+            Program::Rcp => self.announced(|flow| rcp_send(flow, source, limit)),
+            Program::Local | Program::Bare => self.announced(|flow| bare_send(flow, source, limit)),
+        }
+    }
+
+    fn get(&self, limit: &Limit<'_>) -> Result<Over, LoadError> {
+        let (FileClient { program, to, token, .. }, copy) = (&self.order, &self.file);
+        match *program {
+            Program::Ftp => ftp::get(*to, token, copy),
+            Program::Nfs(reads) => nfs_get(*to, token, copy, reads, self.deadline),
+            Program::Http => self.unannounced(|flow| http_get(flow, token, copy, limit)),
+            Program::Scp | Program::Sftp => SshClient::new(*program, *to, token)?.get(copy, limit),
+            Program::Rcp => self.announced(|flow| rcp_receive(flow, copy, limit)),
+            Program::Local | Program::Bare => self.announced(|flow| bare_receive(flow, copy, limit)),
+        }
+    }
+
+    /// On a connection that begins with the token.
+    fn announced(&self, copy: impl FnOnce(&Flow) -> Result<Over, LoadError>) -> Result<Over, LoadError> {
+        on(&Flow::connect(self.order.to, &self.order.token, self.deadline)?, copy)
+    }
+
+    /// On one whose protocol has words of its own for it.
+    fn unannounced(&self, copy: impl FnOnce(&Flow) -> Result<Over, LoadError>) -> Result<Over, LoadError> {
+        on(&Flow::open(self.order.to, self.deadline)?, copy)
+    }
+}
+
+fn on(flow: &Flow, copy: impl FnOnce(&Flow) -> Result<Over, LoadError>) -> Result<Over, LoadError> {
+    let over = copy(flow)?;
+    Ok(Over { tcp: Some(flow.info()?), ..over })
+}
+
+/// Sleeps for `span`, unless it is told to stop.
+fn wait(span: Span, stop: &AtomicBool) -> Result<(), LoadError> {
+    let until = now()? + span;
+    loop {
+        let left: Duration = until.since(now()?).into();
+        if left.is_zero() {
+            return Ok(());
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(LoadError::Order { what: "stopped before the copy began" });
+        }
+        thread::sleep(left.min(TICK));
+    }
+}
+
+impl Performance for CopyClient {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}

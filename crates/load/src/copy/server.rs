@@ -1,0 +1,166 @@
+//! The end of a copy that listens.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{FileServer, Order, Performance, Token};
+use btu_suite::copy::{Direction, FileEnd, Program};
+use btu_suite::peers::Callers;
+use btu_suite::record::{Outcome, Report};
+use btu_traffic::{FlowDoor, Limit};
+use btu_units::{Bytes, Span};
+
+use super::http::{http_offer, http_take};
+use super::nfs::NfsPlace;
+use super::rcp::{rcp_receive, rcp_send};
+use super::ssh::SshServer;
+use super::store::Stored;
+use super::stream::{bare_receive, bare_send};
+use super::{Over, check};
+use crate::LoadError;
+use crate::account::Account;
+use crate::ftp::{Inbox, Outbox};
+
+/// The server, which listens.
+pub(crate) struct CopyServer {
+    program: Program,
+    way: Way,
+    address: SocketAddr,
+    size: Bytes,
+    /// What the file stands on.
+    place: String,
+    /// Of the source, where it is here.
+    digest: Option<String>,
+    deadline: Span,
+}
+
+/// How the file comes or goes.
+enum Way {
+    Stream { door: FlowDoor, token: Token, file: Stored },
+    Inbox(Inbox),
+    Outbox(Outbox),
+    Nfs(NfsPlace),
+    Ssh(SshServer, Stored),
+}
+
+impl CopyServer {
+    /// Makes the source, or room for the copy, and listens.
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &FileServer,
+        direction: Direction,
+        callers: &Callers,
+    ) -> Result<Self, LoadError> {
+        let FileServer { program, on, token, .. } = part;
+        check(*program)?;
+        let (file, digest) = match direction {
+            Direction::Put => (Stored::empty(&part.file)?, None),
+            Direction::Get => Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?,
+        };
+        let (size, place) = (part.file.size, file.place().to_owned());
+        let (address, way) = match (*program, direction) {
+            (Program::Ftp, Direction::Put) => {
+                let inbox = Inbox::open(*on, token, file, callers)?;
+                (inbox.address(), Way::Inbox(inbox))
+            }
+            (Program::Ftp, Direction::Get) => {
+                let outbox = Outbox::open(*on, token, file, callers)?;
+                (outbox.address(), Way::Outbox(outbox))
+            }
+            (Program::Nfs(_), _) => {
+                let source = digest.is_some().then_some(file);
+                let place = NfsPlace::open(*on, token, &part.file, source, callers)?;
+                (place.address(), Way::Nfs(place))
+            }
+            (Program::Scp | Program::Sftp, _) => {
+                let server = SshServer::open(*on, token, &file, callers)?;
+                (server.address(), Way::Ssh(server, file))
+            }
+            (Program::Local | Program::Bare | Program::Rcp | Program::Http, _) => {
+                let door = FlowDoor::open(*on, callers)?;
+                (door.address(), Way::Stream { door, token: *token, file })
+            }
+        };
+        Ok(Self { program: *program, way, address, size, place, digest, deadline: order.deadline })
+    }
+
+    fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
+        let account = Account::open()?;
+        let limit = Limit::new(account.started(), self.deadline, stop);
+        let (program, is_source) = (self.program, self.digest.is_some());
+        let (over, file) = match self.way {
+            Way::Inbox(inbox) => inbox.wait(&limit).map(|(over, copy)| (over, Kept::File(copy)))?,
+            Way::Outbox(outbox) => {
+                let over = outbox.wait(&limit)?;
+                (over, Kept::Offered(outbox))
+            }
+            Way::Nfs(place) => place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?,
+            Way::Ssh(server, file) => {
+                let over = if is_source { server.offer(&limit)? } else { server.take(&file, &limit)? };
+                (over, Kept::File(file))
+            }
+            Way::Stream { door, token, file } => {
+                (stream(program, door, &token, &file, is_source, &limit)?, Kept::File(file))
+            }
+        };
+        let closed = account.close()?;
+        let digest = file.digest()?;
+        if self.digest.is_some_and(|before| before != digest) {
+            return Err(LoadError::source_changed());
+        }
+        let way = if is_source { "from" } else { "to" };
+        let method = format!("{program} {way} {}", self.place);
+        let end = FileEnd { bytes: self.size, marks: over.marks(over.connected), digest, method, tcp: over.tcp };
+        Ok(closed.report(if is_source { Outcome::FileSent(end) } else { Outcome::FileReceived(end) }))
+    }
+}
+
+/// One file on one connection.
+fn stream(
+    program: Program,
+    door: FlowDoor,
+    token: &Token,
+    file: &Stored,
+    is_source: bool,
+    limit: &Limit<'_>,
+) -> Result<Over, LoadError> {
+    if program == Program::Http {
+        return if is_source { http_offer(&door, token, file, limit) } else { http_take(&door, token, file, limit) };
+    }
+    let flow = door.admit(token, limit)?;
+    let copy = match (program == Program::Rcp, is_source) {
+        (true, true) => rcp_send,
+        (true, false) => rcp_receive,
+        (false, true) => bare_send,
+        (false, false) => bare_receive,
+    };
+    let over = copy(&flow, file, limit)?;
+    Ok(Over { tcp: Some(flow.info()?), ..over })
+}
+
+/// What is kept of the file when the copy is over.
+enum Kept {
+    File(Stored),
+    Offered(Outbox),
+    Digest(String),
+}
+
+impl Kept {
+    fn digest(&self) -> Result<String, LoadError> {
+        match self {
+            Self::File(file) => file.digest(),
+            Self::Offered(outbox) => outbox.source().digest(),
+            Self::Digest(digest) => Ok(digest.clone()),
+        }
+    }
+}
+
+impl Performance for CopyServer {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}

@@ -1,0 +1,50 @@
+//! The FTP client that gets a file: for copies.
+
+use std::net::SocketAddr;
+
+use btu_suite::activity::Token;
+use btu_units::Time;
+
+use super::fetch::Session;
+use super::inbox::{NAME, password};
+use crate::LoadError;
+use crate::account::now;
+use crate::copy::{BLOCK, Moved, Over, Stored};
+
+/// Logs in at `server`, retrieves the file, and makes it durable.
+pub(crate) fn get(server: SocketAddr, token: &Token, copy: &Stored) -> Result<Over, LoadError> {
+    let mut session = Session::log_in(server, "btu", &password(token))?;
+    let connected = now()?;
+    let retrieved = retrieve(&mut session, server, copy);
+    if retrieved.is_err() {
+        session.hurry();
+    }
+    let (moved, durable) = retrieved?;
+    session.log_out(None);
+    Ok(Over { connected, moved, durable, tcp: None })
+}
+
+fn retrieve(session: &mut Session, peer: SocketAddr, copy: &Stored) -> Result<(Moved, Time), LoadError> {
+    let mut transfer = session.retrieve(NAME, Some(copy.size()))?;
+    let (mut block, mut offset, mut moved) = (vec![0; BLOCK], 0, None);
+    loop {
+        let length = transfer.read(&mut block)?;
+        if transfer.has_ended() {
+            break;
+        }
+        if length == 0 {
+            continue;
+        }
+        let came = now()?;
+        if length as u64 > copy.size() - offset {
+            return Err(LoadError::FileSize { peer, expected: copy.size(), told: "sent more".to_owned() });
+        }
+        copy.write(&block[..length], offset)?;
+        offset += length as u64;
+        moved = Some(Moved { first: moved.map_or(came, |moved: Moved| moved.first), last: came });
+    }
+    transfer.complete()?;
+    let last = now()?;
+    copy.make_durable()?;
+    Ok((moved.unwrap_or(Moved { first: last, last }), now()?))
+}
