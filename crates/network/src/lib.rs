@@ -27,6 +27,7 @@ pub use link::{Bridge, Change, End, Link, Way};
 pub use load::Offered;
 pub use quantity::Quantity;
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
+pub use read::{Document, Fields, Item, Spot, listed, suggestion};
 pub use read::{Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, fuzz_trace, settings_of};
 pub use segment::{Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing};
 pub use station::{Attachment, Station};

@@ -7,14 +7,14 @@ use std::str::FromStr;
 
 use super::nearest::{listed, suggestion};
 use super::problem::{Problems, Spot};
-use super::tree::{At, Node, Table, Value};
+use super::tree::{self, At, Node, Table, Value};
 
 /// Longest text that is looked at as a quantity or a name.
 const LONGEST: usize = 100;
 
 /// A value with the keys that lead to it.
 #[derive(Debug, Clone)]
-pub(super) struct Item<'a> {
+pub struct Item<'a> {
     pub(super) node: &'a Node,
     pub(super) spot: Spot,
     problems: &'a Problems,
@@ -22,7 +22,7 @@ pub(super) struct Item<'a> {
 
 /// A table that is being read.
 #[derive(Debug)]
-pub(super) struct Fields<'a> {
+pub struct Fields<'a> {
     table: &'a Table,
     pub(super) spot: Spot,
     problems: &'a Problems,
@@ -35,8 +35,13 @@ impl<'a> Fields<'a> {
         Self { table, spot, problems, asked: RefCell::default() }
     }
 
+    /// Where it stands.
+    pub const fn spot(&self) -> &Spot {
+        &self.spot
+    }
+
     /// The value under `key`.
-    pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
+    pub fn get(&self, key: &'static str) -> Option<Item<'a>> {
         let mut asked = self.asked.borrow_mut();
         if !asked.contains(&key) {
             asked.push(key);
@@ -46,7 +51,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The value under `key`, which must be there.
-    pub(super) fn need(&self, key: &'static str, example: &str) -> Option<Item<'a>> {
+    pub fn need(&self, key: &'static str, example: &str) -> Option<Item<'a>> {
         let item = self.get(key);
         if item.is_none() {
             self.problem(format!("`{key}` is missing: write for example `{key} = {example}`"));
@@ -55,7 +60,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The quantity under `key`.
-    pub(super) fn quantity<T: FromStr>(&self, key: &'static str) -> Option<T>
+    pub fn quantity<T: FromStr>(&self, key: &'static str) -> Option<T>
     where
         T::Err: Display,
     {
@@ -63,7 +68,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The quantity under `key`, within bounds.
-    pub(super) fn quantity_in<T>(&self, key: &'static str, bounds: RangeInclusive<T>) -> Option<T>
+    pub fn quantity_in<T>(&self, key: &'static str, bounds: RangeInclusive<T>) -> Option<T>
     where
         T: FromStr + PartialOrd + Display,
         T::Err: Display,
@@ -72,17 +77,17 @@ impl<'a> Fields<'a> {
     }
 
     /// The whole number under `key`.
-    pub(super) fn whole(&self, key: &'static str, bounds: RangeInclusive<u32>) -> Option<u32> {
+    pub fn whole(&self, key: &'static str, bounds: RangeInclusive<u32>) -> Option<u32> {
         self.get(key)?.whole(bounds)
     }
 
     /// The truth value under `key`.
-    pub(super) fn truth(&self, key: &'static str) -> Option<bool> {
+    pub fn truth(&self, key: &'static str) -> Option<bool> {
         self.get(key)?.truth()
     }
 
     /// The members of the table, each as an item: for tables whose keys are names.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&'a str, Spot, Item<'a>)> {
+    pub fn members(&self) -> impl Iterator<Item = (&'a str, Spot, Item<'a>)> {
         self.table.entries.iter().map(|entry| {
             let spot = self.below(&entry.key, &entry.key_at);
             let item = Item { node: &entry.node, spot: spot.clone(), problems: self.problems };
@@ -91,17 +96,17 @@ impl<'a> Fields<'a> {
     }
 
     /// Complains about the table.
-    pub(super) fn problem(&self, message: impl Into<String>) {
+    pub fn problem(&self, message: impl Into<String>) {
         self.problems.note(&self.spot, message);
     }
 
     /// Complains about a place that was reached from the table.
-    pub(super) fn problem_at(&self, spot: &Spot, message: impl Into<String>) {
+    pub fn problem_at(&self, spot: &Spot, message: impl Into<String>) {
         self.problems.note(spot, message);
     }
 
     /// Complains about every key that was not asked for.
-    pub(super) fn finish(self) {
+    pub fn finish(self) {
         let asked = self.asked.into_inner();
         for entry in self.table.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
             if self.problems.full() {
@@ -121,8 +126,21 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Item<'a> {
+    /// Where it stands.
+    pub const fn spot(&self) -> &Spot {
+        &self.spot
+    }
+
+    /// It as a setting would be written that puts it elsewhere.
+    pub fn written(&self) -> String {
+        match &self.node.value {
+            Value::Text(text) => text.clone(),
+            other => tree::written(other),
+        }
+    }
+
     /// The text that it is.
-    pub(super) fn text(&self) -> Option<&'a str> {
+    pub fn text(&self) -> Option<&'a str> {
         match &self.node.value {
             Value::Text(text) if text.len() <= LONGEST => Some(text),
             Value::Text(_) => self.none(format!("this is longer than {LONGEST} characters")),
@@ -131,7 +149,7 @@ impl<'a> Item<'a> {
     }
 
     /// The text of any length that it is.
-    pub(super) fn prose(&self) -> Option<String> {
+    pub fn prose(&self) -> Option<String> {
         match &self.node.value {
             Value::Text(text) => Some(text.clone()),
             other => self.none(format!("this is {}; a text is wanted, in quotation marks", other.what())),
@@ -139,7 +157,7 @@ impl<'a> Item<'a> {
     }
 
     /// The quantity that it is: a text, because a quantity has a unit.
-    pub(super) fn quantity<T: FromStr>(&self) -> Option<T>
+    pub fn quantity<T: FromStr>(&self) -> Option<T>
     where
         T::Err: Display,
     {
@@ -153,7 +171,7 @@ impl<'a> Item<'a> {
     }
 
     /// The quantity that it is, within bounds.
-    pub(super) fn quantity_in<T>(&self, bounds: RangeInclusive<T>) -> Option<T>
+    pub fn quantity_in<T>(&self, bounds: RangeInclusive<T>) -> Option<T>
     where
         T: FromStr + PartialOrd + Display,
         T::Err: Display,
@@ -166,7 +184,7 @@ impl<'a> Item<'a> {
     }
 
     /// The whole number that it is.
-    pub(super) fn whole(&self, bounds: RangeInclusive<u32>) -> Option<u32> {
+    pub fn whole(&self, bounds: RangeInclusive<u32>) -> Option<u32> {
         let Value::Whole(number) = self.node.value else {
             return self.none(format!("this is {}; a whole number is wanted", self.node.value.what()));
         };
@@ -177,7 +195,7 @@ impl<'a> Item<'a> {
     }
 
     /// The number that it is, whole or not.
-    pub(super) fn number(&self, bounds: RangeInclusive<f64>) -> Option<f64> {
+    pub fn number(&self, bounds: RangeInclusive<f64>) -> Option<f64> {
         let number = match self.node.value {
             Value::Whole(number) => number as f64,
             Value::Number(number) => number,
@@ -190,7 +208,7 @@ impl<'a> Item<'a> {
     }
 
     /// The truth value that it is.
-    pub(super) fn truth(&self) -> Option<bool> {
+    pub fn truth(&self) -> Option<bool> {
         match self.node.value {
             Value::Truth(truth) => Some(truth),
             ref other => self.none(format!("this is {}; `true` or `false` is wanted", other.what())),
@@ -198,20 +216,20 @@ impl<'a> Item<'a> {
     }
 
     /// One of these words, and what it stands for.
-    pub(super) fn word<T: Clone>(&self, words: &[(&str, T)]) -> Option<T> {
+    pub fn word<T: Clone>(&self, words: &[(&str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| value.clone());
         found.or_else(|| self.unknown(text, words.iter().map(|(word, _)| *word)))
     }
 
     /// Complains about a word that is none of those known.
-    pub(super) fn unknown<'k, T>(&self, text: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<T> {
+    pub fn unknown<'k, T>(&self, text: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<T> {
         let meant = suggestion(text, known.clone());
         self.none(format!("`{}` is not known here{meant}; there are {}", clip(text), listed(known)))
     }
 
     /// The members of the list that it is, or itself where it is no list.
-    pub(super) fn each(&self) -> Vec<Item<'a>> {
+    pub fn each(&self) -> Vec<Item<'a>> {
         let Value::List(list) = &self.node.value else { return vec![self.clone()] };
         let item = |(place, node): (usize, &'a Node)| Item {
             node,
@@ -222,17 +240,17 @@ impl<'a> Item<'a> {
     }
 
     /// Whether it is a table.
-    pub(super) fn is_table(&self) -> bool {
+    pub fn is_table(&self) -> bool {
         matches!(self.node.value, Value::Table(_))
     }
 
     /// Whether it is a list.
-    pub(super) fn is_list(&self) -> bool {
+    pub fn is_list(&self) -> bool {
         matches!(self.node.value, Value::List(_))
     }
 
     /// The table that it is.
-    pub(super) fn fields(&self) -> Option<Fields<'a>> {
+    pub fn fields(&self) -> Option<Fields<'a>> {
         match &self.node.value {
             Value::Table(table) => Some(Fields::of(table, self.spot.clone(), self.problems)),
             other => self.none(format!("this is {}; a table is wanted", other.what())),
@@ -240,7 +258,7 @@ impl<'a> Item<'a> {
     }
 
     /// Complains about it.
-    pub(super) fn problem(&self, message: impl Into<String>) {
+    pub fn problem(&self, message: impl Into<String>) {
         self.problems.note(&self.spot, message);
     }
 

@@ -4,8 +4,7 @@ use std::net::IpAddr;
 
 use super::fields::{Fields, Item};
 use super::problem::{Problems, ReadError, Spot};
-use super::tree::At;
-use super::{limits, names, syntax};
+use super::{document, names};
 use crate::inventory::{Control, Host, HostRole, Inventory};
 
 /// Hosts in an inventory: more than one controller can drive.
@@ -25,13 +24,8 @@ impl Inventory {
 }
 
 fn of_text(text: &str, problems: &Problems) -> Inventory {
-    let start = Spot { at: At::File(0..0), path: String::new() };
-    if text.len() > limits::FILE {
-        problems.note(&start, format!("the file has {} octets; an inventory has at most {}", text.len(), limits::FILE));
-        return Inventory::default();
-    }
-    let Some(table) = syntax(text, problems) else { return Inventory::default() };
-    let fields = Fields::of(&table, start, problems);
+    let Some(table) = document::opened(text, "an inventory", &[], problems) else { return Inventory::default() };
+    let fields = Fields::of(&table, document::start(), problems);
     let hosts = fields.get("hosts").and_then(|item| item.fields());
     if hosts.is_none() && problems.none() {
         fields.problem("there are no hosts: write for example `[hosts.alpha]` and `control = \"192.0.2.10:7417\"`");

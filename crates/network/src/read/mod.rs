@@ -9,6 +9,7 @@
 
 mod addresses;
 mod cable;
+mod document;
 mod expand;
 mod fields;
 mod flows;
@@ -34,17 +35,19 @@ mod written;
 
 use toml::de::DeTable;
 
+pub use document::Document;
+pub use fields::{Fields, Item};
 pub use fuzz::fuzz_read;
+pub use nearest::{listed, suggestion};
 pub use parameters::Parameter;
-pub use problem::{Place, Problem, ReadError};
+pub use problem::{Place, Problem, ReadError, Spot};
 pub use trace::Files;
 pub use trace::fuzz_trace;
 
 use crate::drawing::Drawing;
 use crate::segment::Medium;
 use expand::expand;
-use fields::{Fields, Item};
-use problem::{Problems, Spot};
+use problem::Problems;
 use tree::At;
 use written::Written;
 
@@ -116,19 +119,10 @@ impl<'a> Reader<'a> {
     }
 
     fn drawing(&self, text: &str, problems: &Problems) -> Drawing {
-        let start = Spot { at: At::File(0..0), path: String::new() };
-        if text.len() > limits::FILE {
-            problems.note(
-                &start,
-                format!("the file has {} octets; a network file has at most {}", text.len(), limits::FILE),
-            );
+        let Some(table) = document::opened(text, "a network file", &self.settings, problems) else {
             return Drawing::default();
-        }
-        let Some(mut table) = syntax(text, problems) else { return Drawing::default() };
-        for (number, (key, value)) in self.settings.iter().enumerate() {
-            setting::apply(&mut table, number, key, value, problems);
-        }
-        let fields = Fields::of(&table, start, problems);
+        };
+        let fields = Fields::of(&table, document::start(), problems);
         let name = fields.get("name");
         let about = fields.get("about").and_then(|item| item.prose());
         let bare = fields.get("bare");

@@ -33,7 +33,7 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// `names` as a sentence's end, shortened where there are many: `` `a`, `b` and 17 more ``.
-pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 24;
     let names: Vec<&str> = names.into_iter().collect();
     let mut text = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -44,7 +44,7 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// `, did you mean ...?`, or nothing.
-pub(crate) fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 

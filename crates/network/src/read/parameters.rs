@@ -1,7 +1,7 @@
 //! The values of a file that can be turned: what it says, and what holds where it says nothing.
 
 use super::tree::{At, Entry, Node, Table, Value};
-use super::{Problems, ReadError, Reader, setting, syntax};
+use super::{Problems, ReadError, Reader, document};
 use crate::drawing::Drawing;
 use crate::quantity::Quantity;
 use crate::segment::{Atm, Medium, Star};
@@ -30,10 +30,7 @@ impl Reader<'_> {
     pub fn read_parameters(&self, text: &str) -> Result<(Drawing, Vec<Parameter>), ReadError> {
         let drawing = self.read(text)?;
         let problems = Problems::default();
-        let mut table = syntax(text, &problems).unwrap_or_default();
-        for (number, (key, value)) in self.settings.iter().enumerate() {
-            setting::apply(&mut table, number, key, value, &problems);
-        }
+        let table = document::opened(text, "a network file", &self.settings, &problems).unwrap_or_default();
         let mut list = List { text, settings: &self.settings, found: Vec::new() };
         for kind in ["segments", "stations", "bridges", "links", "traffic"] {
             for group in table.get(kind).map(members).unwrap_or_default() {

@@ -13,14 +13,14 @@ const MOST: usize = 100;
 
 /// A place that can be complained about: where it stands, and the keys that lead to it.
 #[derive(Debug, Clone)]
-pub(super) struct Spot {
+pub struct Spot {
     pub(super) at: At,
     pub(super) path: String,
 }
 
 /// The problems found so far.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
+pub(crate) struct Problems {
     found: RefCell<Vec<(Spot, String)>>,
 }
 
@@ -41,6 +41,16 @@ impl Problems {
     /// Whether nothing is wrong yet.
     pub(super) fn none(&self) -> bool {
         self.found.borrow().is_empty()
+    }
+
+    /// What is wrong with settings, each with its setting's number.
+    pub(super) fn of_settings(&self) -> Vec<(usize, String)> {
+        let found = self.found.borrow();
+        let problem = |(spot, message): &(Spot, String)| match spot.at {
+            At::File(_) => None,
+            At::Setting(number) => Some((number, message.clone())),
+        };
+        found.iter().filter_map(problem).collect()
     }
 
     /// The answer to a file: nothing, or everything that is wrong with it, in the order of the file.

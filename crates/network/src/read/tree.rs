@@ -91,6 +91,37 @@ pub(super) fn of_setting(number: usize, text: &str) -> Node {
     }
 }
 
+/// A value as TOML has it on one line.
+pub(super) fn written(value: &Value) -> String {
+    match value {
+        Value::Text(text) => quoted(text),
+        Value::Whole(number) => number.to_string(),
+        Value::Number(number) => format!("{number:?}").to_lowercase(),
+        Value::Truth(truth) => truth.to_string(),
+        Value::List(list) => {
+            let members: Vec<String> = list.iter().map(|node| written(&node.value)).collect();
+            format!("[{}]", members.join(", "))
+        }
+        Value::Table(table) => {
+            let entries =
+                table.entries.iter().map(|entry| format!("{} = {}", quoted(&entry.key), written(&entry.node.value)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Other => "\"\"".to_owned(),
+    }
+}
+
+/// A basic string (TOML 1.0, "String").
+fn quoted(text: &str) -> String {
+    let letter = |letter: char| match letter {
+        '"' => "\\\"".to_owned(),
+        '\\' => "\\\\".to_owned(),
+        control if control.is_control() => format!("\\u{:04X}", u32::from(control)),
+        plain => plain.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(letter).collect::<String>())
+}
+
 fn copy(value: &Spanned<DeValue<'_>>, at: &dyn Fn(Range<usize>) -> At) -> Node {
     let copied = match value.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),

@@ -1,0 +1,74 @@
+//! A file of another kind that is read as a network file is: every mistake is told at once, at its place, with what would be
+//! right.
+
+use super::fields::Fields;
+use super::problem::{Problems, ReadError, Spot};
+use super::tree::{At, Table};
+use super::{limits, setting, syntax};
+
+/// A TOML file with settings put in, and what was found to be wrong with it so far.
+#[derive(Debug)]
+pub struct Document<'a> {
+    source_name: &'a str,
+    text: &'a str,
+    settings: Vec<(String, String)>,
+    table: Option<Table>,
+    problems: Problems,
+}
+
+impl<'a> Document<'a> {
+    /// Reads `text`, which errors call `source_name`, as `kind` of file ("an experiment file"), and puts the settings in, keys
+    /// and values as [`super::Reader::set`] takes them.
+    pub fn parse(text: &'a str, source_name: &'a str, kind: &str, settings: &[(String, String)]) -> Self {
+        let problems = Problems::default();
+        let table = opened(text, kind, settings, &problems);
+        Self { source_name, text, settings: settings.to_vec(), table, problems }
+    }
+
+    /// What stands in it; nothing where it is no TOML.
+    pub fn fields(&self) -> Option<Fields<'_>> {
+        Some(Fields::of(self.table.as_ref()?, start(), &self.problems))
+    }
+
+    /// Complains about a place.
+    pub fn problem_at(&self, spot: &Spot, message: impl Into<String>) {
+        self.problems.note(spot, message);
+    }
+
+    /// Whether nothing is wrong so far.
+    pub fn is_right(&self) -> bool {
+        self.problems.none()
+    }
+
+    /// What is wrong with settings, each with its setting's place in their list.
+    pub fn problems_of_settings(&self) -> Vec<(usize, String)> {
+        self.problems.of_settings()
+    }
+
+    /// The answer to the file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn verdict(self) -> Result<(), ReadError> {
+        self.problems.verdict(self.source_name, self.text, &self.settings)
+    }
+}
+
+/// The beginning of a file.
+pub(super) fn start() -> Spot {
+    Spot { at: At::File(0..0), path: String::new() }
+}
+
+/// The tree of a file of this kind with settings put in; nothing where it is too large, or no TOML.
+pub(super) fn opened(text: &str, kind: &str, settings: &[(String, String)], problems: &Problems) -> Option<Table> {
+    if text.len() > limits::FILE {
+        let message = format!("the file has {} octets; {kind} has at most {}", text.len(), limits::FILE);
+        problems.note(&start(), message);
+        return None;
+    }
+    let mut table = syntax(text, problems)?;
+    for (number, (key, value)) in settings.iter().enumerate() {
+        setting::apply(&mut table, number, key, value, problems);
+    }
+    Some(table)
+}
