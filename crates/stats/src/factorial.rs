@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 mod effects;
+mod search;
 mod share;
 
 pub use effects::{Effect, Effects, Term};
