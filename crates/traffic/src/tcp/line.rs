@@ -193,6 +193,12 @@ impl Line {
         self.stream.shutdown(std::net::Shutdown::Both).ok();
     }
 
+    /// Ends the connection when it is dropped, at once: what is not sent is given up, and the peer sees a reset.
+    pub(crate) fn break_off(&self) -> Result<(), TrafficError> {
+        let set = socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        set.map_err(TrafficError::socket("set SO_LINGER", self.peer))
+    }
+
     /// Sleeps for `span`, whatever arrives, unless the peer ends its half of the connection.
     pub(crate) fn rest(&self, span: Span) -> Result<(), TrafficError> {
         let mut end = [PollFd::new(self.socket(), PEER_ENDED)];

@@ -34,6 +34,9 @@ const DOING: &str = "receive the stream";
 /// The clock is read once per so many bytes, and when the socket is empty.
 const LOOK: u64 = 64 * 1024;
 
+/// Two ends of a stream are told to stop within this time.
+const TOLD_WITHIN: Span = Span::from_seconds(2);
+
 /// A receiver that is connected, or listens, and has not yet told the sender to start.
 pub(crate) struct Receiver {
     seat: Seat,
@@ -78,7 +81,17 @@ impl Telling for Receiver {
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started, &arrived);
         let sampling = Sampling { every: self.sample_every, started, tell };
         let look = || Ok(Seen { bytes: arrived.bytes(), ..line.seen()? });
-        sampling.during(look, || flow.run(&mut self.buffer, self.rest, &limit))?;
+        match sampling.during(look, || flow.run(&mut self.buffer, self.rest, &limit)) {
+            Err(TrafficError::Stopped { .. }) => {}
+            Err(broken @ TrafficError::Socket { .. }) => {
+                // A sender that was told to stop gives up what is on its way; then this end is told the same.
+                limit.sleep_until(now() + TOLD_WITHIN);
+                if !limit.stopped() {
+                    return Err(broken);
+                }
+            }
+            other => other?,
+        }
         let received = flow.account(line.info()?);
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Received(received) })
     }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use btu_suite::activity::{Order, TcpSend, Tell, Token, Work};
 use btu_suite::peers::Callers;
@@ -22,6 +23,9 @@ const DOING: &str = "send the stream";
 
 /// The clock is read once per so many bytes: at 100-byte messages once in 164 calls, at 64 KiB in each.
 const LOOK: u64 = 16 * 1024;
+
+/// How long one `send` of a stream that has no volume may wait.
+const LONGEST_SEND: Duration = Duration::from_secs(1);
 
 /// A sender that is connected, or listens, and waits for the receiver's token.
 pub(crate) struct Sender {
@@ -61,13 +65,21 @@ impl Telling for Sender {
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.seat.meet(&self.token, &limit)?;
         line.hear(&self.token, &limit)?;
-        line.send_waits(limit.left(now()))?;
+        let longest = limit.left(now());
+        line.send_waits(match self.work {
+            Work::Bytes(_) => longest,
+            // It may be told to stop, and a large buffer has room again only when a third of it was sent.
+            Work::For(_) => longest.min(LONGEST_SEND),
+        })?;
         let mut flow = Outflow { line: &line, payload: &self.payload, message: self.message, bytes: 0, messages: 0 };
         let sampling = Sampling { every: self.sample_every, started, tell };
         sampling.during(
             || line.seen(),
             || {
-                flow.run(self.work, &limit)?;
+                if flow.run(self.work, &limit)? {
+                    // It was stopped, and what is on its way would be in that of whatever is measured next.
+                    return line.break_off();
+                }
                 line.finish_sending()?;
                 wait_for_close(&line, &limit)
             },
@@ -87,21 +99,28 @@ struct Outflow<'a> {
 }
 
 impl Outflow<'_> {
-    /// Sends all of the work; the time of a [`Work::For`] starts here, where the receiver has said go.
-    fn run(&mut self, work: Work, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    /// Sends all of the work; the time of a [`Work::For`] starts here, where the receiver has said go. Whether it was told to
+    /// stop before that was over.
+    fn run(&mut self, work: Work, limit: &Limit<'_>) -> Result<bool, TrafficError> {
         let (total, end) = match work {
             Work::Bytes(total) => (total.count(), None),
             Work::For(span) => (u64::MAX, Some(now() + span)),
         };
         while self.bytes < total {
-            self.burst(total.min(self.bytes.saturating_add(LOOK)), total, limit)?;
+            match self.burst(total.min(self.bytes.saturating_add(LOOK)), total, limit) {
+                Err(TrafficError::Stopped { .. }) if end.is_some() => return Ok(true),
+                other => other?,
+            }
             let now = now();
             if end.is_some_and(|end: Time| now >= end) {
                 break;
             }
+            if end.is_some() && limit.stopped() {
+                return Ok(true);
+            }
             limit.check_time(now, DOING, self.line.peer())?;
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Sends messages until at least `target` bytes of the stream are out; only the last of `total` may be short.
