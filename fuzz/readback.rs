@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 use std::io::Cursor;
 
+use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
-use btu_suite::experiment;
+use btu_suite::experiment::{self, Raised};
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
 use btu_suite::network::Network;
 use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
 use btu_suite::plan::{self, Plan};
 use btu_suite::roll::{self, Roll};
+use btu_suite::run::{Asked, Found, Ground};
 use btu_suite::verdict::{Context, judge, rating_of};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -104,6 +106,29 @@ pub(super) fn plan(octets: &[u8]) {
     let text = String::from_utf8_lossy(octets);
     for study in experiment::names().filter_map(experiment::named) {
         drop((study.hash(&text), study.judged(&text, &[])));
+    }
+}
+
+/// An experiment file, on networks of the library and on hosts.
+pub(super) fn experiment_file(octets: &[u8]) {
+    let text = String::from_utf8_lossy(octets);
+    let find = |asked: &Asked| {
+        let name = asked.name.as_deref().unwrap_or("path");
+        let text = btu_network::library_text(name).ok_or("there is no such network")?;
+        let settings: Vec<(&str, &str)> = asked.settings.iter().map(|(key, value)| (&**key, &**value)).collect();
+        let drawing = Drawing::read_with(text, name, &settings).map_err(|error| error.to_string())?;
+        let raised = Raised {
+            name: name.into(),
+            text: text.into(),
+            stations: Vec::new(),
+            congestion_control: None,
+            ipv6: false,
+        };
+        Ok(Found { raised, drawing })
+    };
+    let hosts = ["alpha", "beta"].map(|name| HostName::try_from(name).expect("a name"));
+    for ground in [Ground::Networks { find: &find, instead: None }, Ground::Hosts(&hosts)] {
+        drop(btu_suite::run::read(&text, "fuzz.toml", &[], ground).map_err(|error| error.to_string()));
     }
 }
 

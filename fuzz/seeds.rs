@@ -40,6 +40,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "capture" => vec![capture()],
         "certificate" => certificates(),
         "environment" => vec![json(&collect())],
+        "experiment_file" => btu_suite::run::EXAMPLES.iter().map(|one| one.text.as_bytes().to_vec()).collect(),
         "http_head" => vec![
             b"PUT /copy HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer 00\r\nContent-Length: 9\r\n\r\n".to_vec(),
             b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n".to_vec(),
@@ -194,13 +195,33 @@ pub fn studies() -> Vec<StudySeed> {
         "phases": ["idle", "up", "datagrams-down"], "time_ns": 1_000_000, "idle_ns": 1_000_000, "streams": 2,
         "offered_bits_per_second": 1_000_000,
     });
+    let program = |name: &str, part: &str| {
+        let order = serde_json::json!({"command": ["true"], "room_bytes": 4096, "deadline_ns": 1_000_000});
+        serde_json::json!({"name": name, "host": "test", "part": part, "order": order})
+    };
+    let stream = serde_json::json!({
+        "name": "stream", "on": "test", "to": "active", "part": "load", "activity": "tcp-stream", "message_bytes": 1000,
+        "amount": {"bytes": 1_000_000},
+    });
+    let row = |level: usize| {
+        serde_json::json!({
+            "levels": [level], "network": 0, "lead_ns": 1, "programs": [program("web", "service"), program("get", "measured")],
+            "activities": [stream],
+        })
+    };
+    let value = |what: serde_json::Value| serde_json::json!({"name": "v", "of": "get", "what": what, "unit": "s", "better": "lower"});
+    let run = serde_json::json!({
+        "name": "experiment", "factors": [{"name": "load", "levels": ["none", "cpu"]}], "rows": [row(0), row(1)], "least_blocks": 1,
+        "values": [value(serde_json::json!({"kind": "elapsed"})), value(serde_json::json!({"kind": "pattern", "pattern": "[0-9]+", "stream": "output"}))],
+    });
     let cells = [
         serde_json::json!({"workload": "text", "protocol": "window-4", "carrier": "tcp"}),
         serde_json::json!({"program": "bare", "size_bytes": 1000, "storage": "disk", "background_thousandths": 0}),
         serde_json::json!({"level": {"stations": 1}, "task": "fm-sort"}),
         serde_json::json!({"phase": "up"}),
+        serde_json::json!({"levels": [1], "name": "load=cpu"}),
     ];
-    let plans = [("app", app), ("copy", copy), ("lan", lan), ("speed", speed)].into_iter().zip(cells);
+    let plans = [("app", app), ("copy", copy), ("lan", lan), ("speed", speed), ("run", run)].into_iter().zip(cells);
     plans.map(|((suite, rest), cell)| StudySeed { suite, plan: merged(&frame, &rest), cell }).collect()
 }
 

@@ -9,7 +9,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 34] = [
+pub const TARGETS: [(&str, Decoder); 35] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", btu_store::fuzz_import),
@@ -17,6 +17,7 @@ pub const TARGETS: [(&str, Decoder); 34] = [
     ("capture", btu_testbed::fuzz::capture),
     ("certificate", btu_control::fuzz::certificate),
     ("environment", btu_control::fuzz::environment),
+    ("experiment_file", readback::experiment_file),
     ("ftp_doorway", btu_load::fuzz::ftp_doorway),
     ("ftp_reply", btu_load::fuzz::ftp_reply),
     ("house_words", btu_testbed::fuzz::house_words),

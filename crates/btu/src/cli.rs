@@ -20,6 +20,7 @@ mod raise;
 mod rank;
 mod report;
 mod resume;
+mod run;
 mod secret;
 mod sim;
 mod speed;
@@ -55,6 +56,7 @@ pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
+pub(crate) use run::RunStudy;
 pub(crate) use sim::Sim;
 pub(crate) use speed::{INTRODUCTION, Speed};
 pub(crate) use study::{StudyOptions, or_usual};
@@ -122,6 +124,9 @@ pub(crate) enum Command {
     /// Measure how much slower tasks at a file server are while other stations are at work there
     #[command(after_help = lan::EXAMPLES)]
     Lan(Box<Lan>),
+    /// Measure your own program, or btu's activities, on any network, under any load, with factors that are varied together
+    #[command(after_help = run::EXAMPLES)]
+    Run(Box<RunStudy>),
     /// Predict by closed forms what a network file's traffic gets, before anything is measured
     #[command(after_help = model::EXAMPLES)]
     Model(Box<Model>),
@@ -350,6 +355,16 @@ pub(crate) enum Internal {
         /// What to run there
         #[arg(last = true)]
         command: Vec<std::ffi::OsString>,
+    },
+    /// Makes a process namespace for a program in the station it is in
+    Programs {
+        /// Where programs have a directory of their own
+        directory: PathBuf,
+    },
+    /// Looks after a program, as process 1 of its namespace
+    Supervisor {
+        /// Where programs have a directory of their own
+        directory: PathBuf,
     },
     /// Offers packets in the stations of the network it is in; its order is on standard input
     Offer {

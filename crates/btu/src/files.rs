@@ -72,6 +72,15 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     Ok(Source { name: what.to_owned(), text, directory: Some(directory) })
 }
 
+/// The same; a file that lies in `directory` need not be named by its whole path.
+pub(crate) fn source_beside(what: &str, directory: Option<&Path>) -> anyhow::Result<Source> {
+    let there = directory.filter(|_| library_text(what).is_none()).map(|directory| directory.join(what));
+    match there.filter(|path| path.is_file()) {
+        Some(path) => source(&path.to_string_lossy()),
+        None => source(what),
+    }
+}
+
 /// The drawing that a text of [`Source::with_settings`] says; the files it names are looked for here and in the library.
 pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
     let settings: Vec<(String, String)> = settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
@@ -80,6 +89,11 @@ pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
 }
 
 impl Source {
+    /// What another file draws, whose own files lie in this directory.
+    pub(crate) fn drawn(name: &str, text: String, directory: &Path) -> Self {
+        Self { name: name.to_owned(), text, directory: Some(directory.to_owned()) }
+    }
+
     /// The text with the settings as remarks before it: what was set belongs to the network as much as what its file says.
     pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
         settings.iter().fold(String::new(), |set, (key, value)| set + &format!("{SETTING}{key}={value}\n")) + &self.text

@@ -20,6 +20,8 @@ pub(crate) fn run(part: Internal) -> ExitCode {
         Internal::Offer { directory } => end(model_check::offer(&directory)),
         Internal::Testbed => btu_testbed::house::outer(),
         Internal::Init => btu_testbed::house::init(),
+        Internal::Programs { directory } => btu_testbed::house::programs(&directory),
+        Internal::Supervisor { directory } => btu_testbed::house::supervisor(&directory),
         Internal::Wire { socket } => btu_testbed::house::wire(&socket),
     }
 }

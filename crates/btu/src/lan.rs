@@ -30,7 +30,7 @@ pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
     if lan.study.network.is_none() && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
         lan.study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
     }
-    study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room)
+    study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room).map(drop)
 }
 
 fn check(lan: &Lan) -> Result<(), Refusal> {

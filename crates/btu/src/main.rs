@@ -36,6 +36,7 @@ mod rank;
 mod rate;
 mod report;
 mod resume;
+mod run;
 mod runs;
 mod sim;
 mod speed;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         cli::Command::App(app) => app::run(&app, &arguments.common),
         cli::Command::Copy(copy) => copy::run(&copy, &arguments.common),
         cli::Command::Lan(lan) => lan::run(*lan, &arguments.common),
+        cli::Command::Run(run) => return exit::code_of(run::run(&run, &arguments.common)),
         cli::Command::Model(model) => model::run(&model, &arguments.common),
         cli::Command::Hosts(hosts) => hosts::run(&hosts, &arguments.common),
         cli::Command::Net(net) => return net::run(net, &arguments.common),

@@ -60,7 +60,7 @@ fn carry_out(
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating = Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
-    session.measure(&lock, &mut rating, ground, common)
+    session.measure(&lock, &mut rating, ground, common).map(drop)
 }
 
 /// Sees that this machine, or the hosts, can do it; the plan loses what the hosts cannot.
@@ -92,6 +92,7 @@ fn testbed(plan: &Plan, topology: Topology) -> Testbed {
     let test = topology.roles.iter().find(|(role, _)| *role == HostRole::Test).map(|&(_, station)| station);
     let processors = Processors { divided: test.zip(plan.processors.clone()), awake: plan.kept_awake };
     Testbed {
+        others: Vec::new(),
         name: "rate",
         hosts: topology.roles.iter().map(|&(role, station)| (role.into(), station)).collect(),
         inputs: topology.black_boxes().collect(),

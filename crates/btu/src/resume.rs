@@ -73,6 +73,19 @@ pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<
     )))
 }
 
+/// Refuses to start programs for a run that came with a file, whose maker has named them; unless they are `allowed`.
+pub(crate) fn may_start(row: &RunRow, commands: &[String], allowed: bool) -> Result<(), Refusal> {
+    let run = row.summary.id;
+    if commands.is_empty() || allowed || !row.summary.imported {
+        return Ok(());
+    }
+    Err(Refusal::Usage(format!(
+        "run {run} was imported, and its plan has this btu start programs, with your rights: {}. If you want them to run, add \
+         --start-programs",
+        commands.join("; ")
+    )))
+}
+
 /// Refuses to go on where the machine, its kernel or btu are others than when the run was begun; with `force` returns
 /// the warning that the run has to keep. `name` is the host's where `now` is not this machine.
 pub(crate) fn same_machine(

@@ -7,7 +7,7 @@ use btu_control::coordinator::{
     self, CoordinatorError, Ground, Observer, Party, Phase, Processors, Scripted, Settings, Study, Testbed,
 };
 use btu_network::{Drawing, Host};
-use btu_store::{Level, NewRun, RunLock, Store};
+use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
 use btu_suite::experiment::{Experiment, Field, Raised};
 use btu_suite::network::HostName;
@@ -27,7 +27,7 @@ pub(crate) fn run<E: Experiment>(
     watch: Watch,
     plan: impl FnOnce() -> anyhow::Result<E>,
     scratch: impl FnOnce(&E) -> Bytes,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<(Store, RunId)> {
     let (store, plan, resumed) = match &options.resuming.resume {
         None => {
             let plan = plan()?;
@@ -40,8 +40,10 @@ pub(crate) fn run<E: Experiment>(
             let plan: E = resume::plan(&row)?;
             resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                return runs::print_result(&store, row.summary.id, watch.form(common));
+                runs::print_result(&store, row.summary.id, watch.form(common))?;
+                return Ok((store, row.summary.id));
             };
+            resume::may_start(&row, &plan.commands(), options.resuming.start_programs)?;
             let machines = match &plan.frame().network {
                 Field::Drawing(_) => None,
                 Field::Machines(machines) => Some(machines),
@@ -54,7 +56,8 @@ pub(crate) fn run<E: Experiment>(
     let room = scratch(&plan);
     let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
-    session.measure(&lock, &mut Scripted { plan, scratch }, ground, common)
+    let store = session.measure(&lock, &mut Scripted { plan, scratch }, ground, common)?;
+    Ok((store, lock.run()))
 }
 
 /// What a run can begin with.
@@ -119,21 +122,22 @@ impl Session {
         Ok(lock)
     }
 
-    /// Measures what the run lacks and prints its result; says how to go on where it ends early.
+    /// Measures what the run lacks and prints its result; says how to go on where it ends early. The store of the run.
     pub(crate) fn measure<S: Study>(
         mut self,
         lock: &RunLock,
         study: &mut S,
         ground: Ground,
         common: &Common,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Store> {
         let result = coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
         self.bar.clear();
         if let Err(error) = &result {
             advise(error, lock, self.store.path(), self.command);
         }
         result?;
-        runs::print_result(&self.store, lock.run(), self.bar.watch().form(common))
+        runs::print_result(&self.store, lock.run(), self.bar.watch().form(common))?;
+        Ok(self.store)
     }
 }
 
@@ -146,7 +150,8 @@ fn prepare<E: Experiment>(
 ) -> anyhow::Result<Prepared> {
     match &plan.frame().network {
         Field::Drawing(raised) => {
-            let testbed = testbed::<E>(raised)?;
+            let mut testbed = testbed_of::<E>(raised)?;
+            testbed.others = plan.other_networks().into_iter().map(testbed_of::<E>).collect::<anyhow::Result<_>>()?;
             let scratch = preflight::scratch_directory(options.scratch.as_deref(), session.store.path())?;
             preflight::scratch_room(&scratch, room)?;
             preflight::namespaces(&session.settings.executable)?;
@@ -214,33 +219,11 @@ impl<'a> Chosen<'a> {
 
     fn raised(options: &StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
         let asked = options.network.as_deref().unwrap_or(usual.0);
-        let delay =
-            options.delay.or_else(|| options.network.is_none().then_some(usual.1)).filter(|delay| *delay > Span::ZERO);
-        let mut settings = options.settings.clone();
-        let name = match asked.parse::<BitRate>() {
-            Ok(rate) => {
-                settings.push(("links.path.rate".to_owned(), format!("{} b/s", rate.bits_per_second())));
-                "path"
-            }
-            Err(_) => asked,
-        };
-        if let Some(delay) = delay {
-            if name != "path" {
-                let problem = "--delay is that of a line, for example --network '10 Mb/s'; another network has what its \
-                               file says (--set)";
-                return Err(Refusal::Usage(problem.to_owned()).into());
-            }
-            settings.push(("links.path.delay".to_owned(), format!("{} ns", delay.nanoseconds())));
-        }
-        let usage = |error: &dyn std::fmt::Display| Refusal::Usage(error.to_string());
-        let source = files::source(name)
-            .map_err(|error| usage(&format!("{error}; the rate of a line such as '10 Mb/s' is a network, too")))?;
-        let drawing = Box::new(source.read(&settings).map_err(|error| usage(&error))?);
-        let name = if name == asked { drawing.name.clone() } else { line_name(asked, delay) };
+        let delay = options.delay.or_else(|| options.network.is_none().then_some(usual.1));
+        let NetworkText { name, source, text, drawing } = NetworkText::of(asked, delay, &options.settings, None)?;
         let congestion_control = options.congestion.checked()?;
         let hosts = drawing.stations.iter().map(HostName::from).collect();
-        let text = source.with_settings(&settings);
-        let place = Place::Raised { name, source: source.name, text, drawing, congestion_control };
+        let place = Place::Raised { name, source, text, drawing, congestion_control };
         Ok(Self { hosts, place, family: Family::Either })
     }
 
@@ -302,6 +285,70 @@ impl<'a> Chosen<'a> {
     }
 }
 
+/// A network as a word names it, with its settings.
+pub(crate) struct NetworkText {
+    /// What the network is called in results.
+    pub(crate) name: String,
+    /// The word that `btu net check` takes for the same file.
+    pub(crate) source: String,
+    /// The file with the settings.
+    pub(crate) text: String,
+    /// The same, drawn.
+    pub(crate) drawing: Box<Drawing>,
+}
+
+impl NetworkText {
+    /// The rate of a line, a name of the library, or a file, which may lie beside another.
+    pub(crate) fn of(
+        asked: &str,
+        delay: Option<Span>,
+        settings: &[(String, String)],
+        beside: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let delay = delay.filter(|delay| *delay > Span::ZERO);
+        let mut settings = settings.to_vec();
+        let name = match asked.parse::<BitRate>() {
+            Ok(rate) => {
+                settings.push(("links.path.rate".to_owned(), format!("{} b/s", rate.bits_per_second())));
+                "path"
+            }
+            Err(_) => asked,
+        };
+        if let Some(delay) = delay {
+            if name != "path" {
+                let problem = "--delay is that of a line, for example --network '10 Mb/s'; another network has what its \
+                               file says (--set)";
+                return Err(Refusal::Usage(problem.to_owned()).into());
+            }
+            settings.push(("links.path.delay".to_owned(), format!("{} ns", delay.nanoseconds())));
+        }
+        let source = files::source_beside(name, beside).map_err(|error| {
+            Refusal::Usage(format!("{error}; the rate of a line such as '10 Mb/s' is a network, too"))
+        })?;
+        let mut network = Self::read(source, &settings)?;
+        if name != asked {
+            network.name = line_name(asked, delay);
+        }
+        Ok(network)
+    }
+
+    /// What another file draws under this name.
+    pub(crate) fn drawn(
+        name: &str,
+        text: String,
+        directory: &Path,
+        settings: &[(String, String)],
+    ) -> anyhow::Result<Self> {
+        Self::read(files::Source::drawn(name, text, directory), settings)
+    }
+
+    fn read(source: files::Source, settings: &[(String, String)]) -> anyhow::Result<Self> {
+        let drawing = Box::new(source.read(settings).map_err(|error| Refusal::Usage(error.to_string()))?);
+        let text = source.with_settings(settings);
+        Ok(Self { name: drawing.name.clone(), source: source.name, text, drawing })
+    }
+}
+
 /// What a line is called in lists of runs.
 fn line_name(rate: &str, delay: Option<Span>) -> String {
     delay.map_or_else(|| rate.to_owned(), |delay| format!("{rate}, delay {delay}"))
@@ -312,7 +359,7 @@ pub(crate) fn seed(options: &StudyOptions) -> anyhow::Result<u64> {
     options.seed.map_or_else(|| preflight::random().map(u64::from), Ok)
 }
 
-fn testbed<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
+fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
     let drawing = files::stored(&field.text).map_err(|error| Refusal::Usage(error.to_string()))?;
     let hosts = field.hosts(&drawing).context("the network file has no longer the stations that this run is for")?;
     btu_testbed::house::check(&drawing)?;
@@ -325,6 +372,7 @@ fn testbed<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
         processors: Processors::default(),
         congestion_control: field.congestion_control.clone(),
         ipv6: field.ipv6,
+        others: Vec::new(),
     })
 }
 

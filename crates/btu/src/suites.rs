@@ -14,6 +14,7 @@ use btu_suite::app::AppPlan;
 use btu_suite::copy::CopyPlan;
 use btu_suite::history::Study;
 use btu_suite::lan::LanPlan;
+use btu_suite::run::RunPlan;
 use btu_suite::speed::SpeedPlan;
 use serde::Serialize;
 
@@ -47,12 +48,13 @@ pub(crate) trait Suite: Sync {
 }
 
 /// All suites, a line each.
-static SUITES: [&dyn Suite; 7] = [
+static SUITES: [&dyn Suite; 8] = [
     &rating::Rating,
     &signatures::Signatures,
     &Studied::<AppPlan>::new(),
     &Studied::<CopyPlan>::new(),
     &Studied::<LanPlan>::new(),
+    &Studied::<RunPlan>::new(),
     &Studied::<SpeedPlan>::new(),
     &roll_call::RollCall,
 ];

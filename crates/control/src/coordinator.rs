@@ -10,6 +10,7 @@ mod error;
 mod ftp;
 mod hosts;
 mod losses;
+mod programs;
 mod rating;
 mod scripted;
 mod secret;
@@ -45,6 +46,7 @@ pub use study::{Calibrated, Pace, Study};
 use crate::awake::Wakefulness;
 use crate::environment;
 use alarm::Alarm;
+use programs::Site;
 use session::Journal;
 use stage::Stage;
 
@@ -86,6 +88,15 @@ pub struct Testbed {
     pub congestion_control: Option<CongestionControl>,
     /// Whether its stations have IPv6 addresses and are measured by these.
     pub ipv6: bool,
+    /// Networks that stand at the same time, with stations of the same names: cells say on which of all they are measured.
+    pub others: Vec<Self>,
+}
+
+impl Testbed {
+    /// All networks that stand, this one first.
+    fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
+    }
 }
 
 /// How a machine's processors serve the stations of a raised network.
@@ -194,16 +205,18 @@ fn raise_and_measure<S: Study>(
     testbed: &Testbed,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
-    observer.phase(Phase::Raise(testbed.drawing.stations.len()));
+    observer.phase(Phase::Raise(testbed.all().map(|one| one.drawing.stations.len()).sum()));
     let before = environment::collect();
     journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
     let began = Instant::now();
     let _wakefulness = Wakefulness::begin(testbed.processors.awake);
     let held = testbed.processors.hold_the_rest()?;
-    let house = Rising::begin(request(settings, testbed, study.seed()))?.finish()?;
-    let result = measure(journal, study, (&house, testbed), began, observer);
+    let rising = testbed.all().zip(0..).map(|(one, place)| Rising::begin(request(settings, one, place, study.seed())));
+    let houses =
+        rising.collect::<Result<Vec<_>, _>>()?.into_iter().map(Rising::finish).collect::<Result<Vec<_>, _>>()?;
+    let result = measure(journal, study, settings, (&houses, testbed), began, observer);
     observer.phase(Phase::Lower);
-    let lowered = house.lower();
+    let lowered = houses.into_iter().try_for_each(NetworkHouse::lower);
     drop(held);
     let after = environment::collect();
     if result.is_ok() {
@@ -217,12 +230,15 @@ fn raise_and_measure<S: Study>(
 }
 
 /// An agent in every station that takes part, and an input before every one whose packets can be impaired.
-fn request(settings: &Settings, testbed: &Testbed, seed: u64) -> NetworkRequest {
+fn request(settings: &Settings, testbed: &Testbed, place: usize, seed: u64) -> NetworkRequest {
     let divided = testbed.processors.divided.clone().into_iter();
+    let ending = if place == 0 { String::new() } else { format!("-{place}") };
+    let mut runtime_directory = settings.runtime.clone().into_os_string();
+    runtime_directory.push(&ending);
     NetworkRequest {
-        name: format!("{}-{}", testbed.name, std::process::id()),
+        name: format!("{}-{}{ending}", testbed.name, std::process::id()),
         drawing: testbed.drawing.clone(),
-        runtime_directory: settings.runtime.clone(),
+        runtime_directory: runtime_directory.into(),
         seed,
         executable: settings.executable.clone(),
         capture: None,
@@ -239,16 +255,22 @@ fn request(settings: &Settings, testbed: &Testbed, seed: u64) -> NetworkRequest 
 fn measure<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
-    (house, testbed): (&NetworkHouse, &Testbed),
+    settings: &Settings,
+    (houses, testbed): (&[NetworkHouse], &Testbed),
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let runtime = hosts::runtime()?;
     runtime.block_on(async {
-        let mut alarm = Alarm::set(Some(house))?;
-        let names = testbed.hosts.iter().map(|(name, _)| name.clone());
-        let hosts: Vec<_> = names.zip(house.stations()).collect();
-        let mut stage = alarm.guard(Stage::open(&hosts, house.wire_socket().as_deref())).await?;
+        let mut alarm = Alarm::set(houses)?;
+        let mut stages = Vec::new();
+        for (house, testbed) in houses.iter().zip(testbed.all()) {
+            let names = testbed.hosts.iter().map(|(name, _)| name.clone());
+            let hosts: Vec<_> = names.zip(house.stations()).collect();
+            let site = Site { executable: settings.executable.clone(), directory: house.directory().to_owned() };
+            stages.push(alarm.guard(Stage::open(&hosts, house.wire_socket().as_deref(), site)).await?);
+        }
+        let mut stage = Stage::over(stages)?;
         session::measure(journal, study, &mut stage, &mut alarm, began, observer).await
     })
 }
@@ -262,7 +284,7 @@ fn measure_on_hosts<S: Study>(
     let began = Instant::now();
     let Party { mut stage, runtime } = party;
     runtime.block_on(async {
-        let mut alarm = Alarm::set(None)?;
+        let mut alarm = Alarm::set(&[])?;
         let result = hosts::measured(journal, study, &mut stage, &mut alarm, began, observer).await;
         observer.phase(Phase::Lower);
         stage.release().await;

@@ -21,6 +21,7 @@ use crate::border;
 use crate::congestion::CongestionControl;
 use crate::network::{HostName, Machines, read_stored};
 use crate::plan::{name_of, stream};
+use crate::program::{ProgramReport, Programs};
 use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
 use crate::script::Script;
 
@@ -162,6 +163,9 @@ impl CellSetting {
 pub struct Observation {
     /// Every worker's account, in the script's order.
     pub reports: Vec<PlacedReport>,
+    /// What came of the user's own programs, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramReport>,
     /// The stations' CPU time.
     pub stations: Vec<StationCpu>,
     /// The machine's CPU time, and what became of its clocks.
@@ -177,8 +181,9 @@ pub struct Observation {
 impl Observation {
     /// Why activities have no account, what the emulator cannot account for, and that the machine slept, a sentence each.
     pub fn failures(&self) -> Vec<String> {
+        let programs = self.programs.iter().filter_map(ProgramReport::fault);
         let reports = self.reports.iter().filter_map(PlacedReport::failure);
-        reports.chain(self.wire.faults()).chain(self.machine.fault()).collect()
+        programs.chain(reports).chain(self.wire.faults()).chain(self.machine.fault()).collect()
     }
 }
 
@@ -216,6 +221,13 @@ pub struct Facts {
     pub duration: Option<Span>,
 }
 
+/// The cells of block `block` that are not among `done`, in their order.
+pub(crate) fn left<E: Experiment>(plan: &E, block: u32, done: &[Measured<E::Cell>]) -> Vec<Slot<E::Cell>> {
+    let is_stored = |cell: &E::Cell| done.iter().any(|one| one.block == block && one.cell == *cell);
+    let slots = plan.order(block).into_iter().zip(0..).filter(|(cell, _)| !is_stored(cell));
+    slots.map(|(cell, position)| Slot { cell, block, position }).collect()
+}
+
 /// A plan whose cells are scripts on hosts by name, measured in randomised blocks.
 pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     /// The study's name in the store.
@@ -251,6 +263,26 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     /// What the cell means in activities.
     fn script(&self, cell: &Self::Cell, setting: &CellSetting) -> Script;
 
+    /// The user's own programs of a cell; only on networks that are raised.
+    fn programs(&self, _cell: &Self::Cell, _setting: &CellSetting) -> Programs {
+        Programs::default()
+    }
+
+    /// The command lines of all programs that it starts, each once.
+    fn commands(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Networks beside that of the frame, with the same stations.
+    fn other_networks(&self) -> Vec<&Raised> {
+        Vec::new()
+    }
+
+    /// On which network a cell is measured: 0 is that of the frame, 1 the first of the others.
+    fn network_of(&self, _cell: &Self::Cell) -> usize {
+        0
+    }
+
     /// Why a cell does not count although each of its activities has an account: accounts that do not agree, an answer that
     /// is wrong.
     fn faults(&self, cell: &Self::Cell, seen: &Observation) -> Vec<String>;
@@ -271,9 +303,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
         if block >= self.frame().blocks {
             return Vec::new();
         }
-        let is_stored = |cell: &Self::Cell| done.iter().any(|one| one.block == block && one.cell == *cell);
-        let slots = self.order(block).into_iter().zip(0..).filter(|(cell, _)| !is_stored(cell));
-        slots.map(|(cell, position)| Slot { cell, block, position }).collect()
+        left(self, block, done)
     }
 
     /// The plan's name: as of a rating's plan, the seed left out.

@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::work::{Amounts, HostAmount, amount_for};
 
 /// One cell's activities, listeners before those who connect to them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Script {
     /// What happens to incoming packets during the cell.
     pub impairments: Impairments,

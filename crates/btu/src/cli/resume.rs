@@ -17,13 +17,19 @@ pub(crate) struct Resuming {
     /// Resume an imported run although its plan names the hosts that are called
     #[arg(long, requires = "resume")]
     pub(crate) call_hosts: bool,
+    /// Resume an imported run although its plan names the programs that are started
+    #[arg(long, requires = "resume")]
+    pub(crate) start_programs: bool,
 }
 
 /// How to reach what the plan names, where files go, and what is shown: nothing that decides what is measured.
-const BESIDE: [&str; 21] = [
+const BESIDE: [&str; 24] = [
     "resume",
     "force",
     "call_hosts",
+    "start_programs",
+    "junit",
+    "fail_if_slower",
     "quiet",
     "data",
     "json",
@@ -124,7 +130,7 @@ mod tests {
             command.get_arguments().any(|argument| argument.get_id() == id)
         };
         for id in BESIDE {
-            assert!(has("rate", id) || has("pipe", id), "{id}");
+            assert!(["rate", "pipe", "run"].iter().any(|name| has(name, id)), "{id}");
         }
     }
 }

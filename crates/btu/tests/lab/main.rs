@@ -26,6 +26,7 @@ mod net;
 mod net_truth;
 mod pipe;
 mod resume;
+mod run;
 mod seventh;
 mod share;
 mod speed;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use btu_testbed::house::NetworkHouse;
+use btu_testbed::house::{HouseEvent, NetworkHouse};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
@@ -19,12 +19,12 @@ pub(super) struct Alarm<'a> {
     terminate: Signal,
     hangup: Signal,
     /// Nothing where there is no testbed.
-    house: Option<&'a NetworkHouse>,
+    houses: &'a [NetworkHouse],
 }
 
 impl<'a> Alarm<'a> {
     /// From now on the signals no longer end the process but ring here.
-    pub(super) fn set(house: Option<&'a NetworkHouse>) -> Result<Self, CoordinatorError> {
+    pub(super) fn set(houses: &'a [NetworkHouse]) -> Result<Self, CoordinatorError> {
         let listen = |kind| {
             signal(kind).map_err(|source| CoordinatorError::System { operation: "listening for signals", source })
         };
@@ -32,7 +32,7 @@ impl<'a> Alarm<'a> {
             keyboard: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
-            house,
+            houses,
         })
     }
 
@@ -46,7 +46,7 @@ impl<'a> Alarm<'a> {
             _ = self.keyboard.recv() => Err(CoordinatorError::Interrupted(Interrupt::Keyboard)),
             _ = self.terminate.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
             _ = self.hangup.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
-            death = death(self.house) => Err(CoordinatorError::Fallen(death)),
+            death = death(self.houses) => Err(CoordinatorError::Fallen(death)),
             result = work => result,
         };
         match result {
@@ -56,16 +56,23 @@ impl<'a> Alarm<'a> {
     }
 
     fn cause(&self, error: CoordinatorError) -> CoordinatorError {
-        let event = self.house.and_then(NetworkHouse::fallen_soon);
+        let event = fallen_soon(self.houses);
         event.map_or(error, |event| CoordinatorError::Fallen(event.to_string()))
     }
 }
 
+/// The news of a network that has fallen, which may be a moment behind.
+fn fallen_soon(houses: &[NetworkHouse]) -> Option<HouseEvent> {
+    houses.iter().find_map(NetworkHouse::fallen).or_else(|| houses.iter().find_map(NetworkHouse::fallen_soon))
+}
+
 /// Waits for a part of the testbed to die.
-async fn death(house: Option<&NetworkHouse>) -> String {
-    let Some(house) = house else { return std::future::pending().await };
+async fn death(houses: &[NetworkHouse]) -> String {
+    if houses.is_empty() {
+        return std::future::pending().await;
+    }
     loop {
-        if let Some(event) = house.fallen() {
+        if let Some(event) = houses.iter().find_map(NetworkHouse::fallen) {
             return event.to_string();
         }
         sleep(LOOK).await;

@@ -38,6 +38,14 @@ pub enum CoordinatorError {
         /// Why.
         message: String,
     },
+    /// The process that looks after a user's program does not do as it should.
+    #[error("{who}: {message}")]
+    Program {
+        /// Which program, and where.
+        who: String,
+        /// What came of it.
+        message: String,
+    },
     /// An agent said something that makes no sense.
     #[error("{who} named `{what}` as an address: use the same btu everywhere")]
     Nonsense {
@@ -208,6 +216,7 @@ impl CoordinatorError {
             self,
             Self::Agent { .. }
                 | Self::Lost { .. }
+                | Self::Program { .. }
                 | Self::Prepare { .. }
                 | Self::Calibration { .. }
                 | Self::Network(_)

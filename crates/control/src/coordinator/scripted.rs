@@ -87,7 +87,9 @@ impl<E: Experiment> Study for Scripted<E> {
             scratch: self.scratch.clone(),
         };
         let script = self.plan.script(&slot.cell, &setting);
-        match stage.play_watched(&script, observer).await {
+        let programs = self.plan.programs(&slot.cell, &setting);
+        stage.turn_to(self.plan.network_of(&slot.cell))?;
+        match stage.play_watched(&script, &programs, observer).await {
             Ok(seen) => Ok(self.plan.record(slot.clone(), seen)),
             Err(error @ CoordinatorError::Prepare { .. }) => {
                 let Slot { cell, block, position } = slot.clone();

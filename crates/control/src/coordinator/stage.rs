@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use btu_suite::activity::Order;
 use btu_suite::experiment::Observation;
 use btu_suite::network::{HostName, Impairments, Machines};
+use btu_suite::program::{Part, ProgramReport, Programs};
 use btu_suite::record::HostClock;
 use btu_suite::script::{Role, Script, Step};
 use btu_testbed::house::StationPlace;
@@ -23,8 +24,9 @@ use super::Observer;
 use super::client::{AgentLink, StationAccount};
 use super::error::CoordinatorError;
 use super::hosts::{Guest, Purpose, Return};
+use super::programs::Site;
 use crate::environment::MachineWatch;
-use crate::protocol::DescribeReply;
+use crate::protocol::{DescribeReply, Direction};
 use ground::{Hosts, House};
 use observation::{Surroundings, observation};
 use watching::{Unwatched, watched};
@@ -32,12 +34,16 @@ use watching::{Unwatched, watched};
 /// Where activities are played.
 pub struct Stage {
     ground: Ground,
+    /// Other networks that stand at the same time, by their places.
+    others: BTreeMap<usize, Ground>,
+    /// The place of the one it is on.
+    place: usize,
     next_cell: u64,
 }
 
 /// What it stands on.
 enum Ground {
-    House(House),
+    House(Box<House>),
     Hosts(Hosts),
 }
 
@@ -46,6 +52,7 @@ impl Stage {
     pub(super) async fn open(
         hosts: &[(HostName, &StationPlace)],
         wire_socket: Option<&Path>,
+        site: Site,
     ) -> Result<Self, CoordinatorError> {
         let links = hosts.iter().map(|(name, place)| async {
             let link = AgentLink::connect(place.station.clone(), &place.agent_socket).await?;
@@ -53,8 +60,31 @@ impl Stage {
         });
         let agents = try_join_all(links).await?;
         let places = hosts.iter().map(|(name, place)| (name.clone(), (*place).clone())).collect();
-        let house = House::new(agents, places, wire_socket.map(WireClient::connect).transpose()?);
-        Ok(Self { ground: Ground::House(house), next_cell: 0 })
+        let house = House::new(agents, places, wire_socket.map(WireClient::connect).transpose()?, site);
+        Ok(Self::on(Ground::House(Box::new(house))))
+    }
+
+    fn on(ground: Ground) -> Self {
+        Self { ground, others: BTreeMap::new(), place: 0, next_cell: 0 }
+    }
+
+    /// One stage over these, on the first of them.
+    pub(super) fn over(stages: Vec<Self>) -> Result<Self, CoordinatorError> {
+        let mut stages = stages.into_iter();
+        let first = stages.next().ok_or_else(|| CoordinatorError::Network("there is none".to_owned()))?;
+        let others = (1..).zip(stages.map(|stage| stage.ground)).collect();
+        Ok(Self { others, ..first })
+    }
+
+    /// Plays on this network from now on.
+    pub(super) fn turn_to(&mut self, place: usize) -> Result<(), CoordinatorError> {
+        if place != self.place {
+            let missing = || CoordinatorError::Network(format!("there is no network {place} in this run"));
+            let ground = self.others.remove(&place).ok_or_else(missing)?;
+            self.others.insert(self.place, std::mem::replace(&mut self.ground, ground));
+            self.place = place;
+        }
+        Ok(())
     }
 
     /// A stage on hosts that were reached and reserved.
@@ -65,7 +95,7 @@ impl Stage {
         patience: Duration,
     ) -> Self {
         let hosts = Hosts::new(machines, guests, purpose, patience);
-        Self { ground: Ground::Hosts(hosts), next_cell: 0 }
+        Self::on(Ground::Hosts(hosts))
     }
 
     /// Has a host keep a source file for the disk activity.
@@ -82,19 +112,43 @@ impl Stage {
     /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was seen; an error
     /// means that the stage itself is broken, or that an activity could not even be prepared.
     pub(super) async fn play(&mut self, script: &Script) -> Result<Observation, CoordinatorError> {
-        self.play_watched(script, &mut Unwatched).await
+        self.play_watched(script, &Programs::default(), &mut Unwatched).await
     }
 
-    /// The same, and tells `observer` what moves meanwhile, as often as it asks for.
+    /// The same with programs of the user's: services first, then loads, then what is measured, all of it at once. Tells
+    /// `observer` what moves meanwhile, as often as it asks for.
     pub(super) async fn play_watched(
         &mut self,
         script: &Script,
+        programs: &Programs,
         observer: &mut dyn Observer,
     ) -> Result<Observation, CoordinatorError> {
         let began = Instant::now();
         self.next_cell += 1;
         let cell = self.next_cell;
         self.impair(script).await?;
+        self.settle(programs).await?;
+        if !self.serve(programs).await? {
+            // Without a service nothing can be measured; what was seen of it says why.
+            return Ok(Observation { programs: self.dismiss(programs).await?, ..Observation::default() });
+        }
+        let played = self.play_activities((cell, began), script, programs, observer).await;
+        let reports = match &played {
+            Err(error) if error.may_follow_from_a_fall() && !matches!(error, CoordinatorError::Prepare { .. }) => {
+                Vec::new()
+            }
+            _ => self.dismiss(programs).await?,
+        };
+        Ok(Observation { programs: reports, ..played? })
+    }
+
+    async fn play_activities(
+        &mut self,
+        (cell, began): (u64, Instant),
+        script: &Script,
+        programs: &Programs,
+        observer: &mut dyn Observer,
+    ) -> Result<Observation, CoordinatorError> {
         if let Err(error) = self.prepare(cell, script, observer.every()).await {
             // Of hosts that were lost, nobody can be told.
             self.abandon().await.or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
@@ -104,7 +158,9 @@ impl Stage {
             house.wire.as_mut().map_or(Ok(()), WireClient::reset)?;
         }
         let watch = MachineWatch::begin().map_err(unread)?;
+        self.load(cell, script, programs).await?;
         self.start(cell, script).await?;
+        self.measure(programs).await?;
         let links = self.taking_part(script)?;
         let accounts = watched(self.collect(cell, script), (cell, script), &links, observer).await?;
         if let Ground::Hosts(hosts) = &mut self.ground
@@ -118,6 +174,67 @@ impl Stage {
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
         Ok(observation(script, accounts, Surroundings { machine, wire, clocks: self.clocks(), began }))
+    }
+
+    /// Waits until the network has nothing of an earlier cell any more.
+    async fn settle(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
+        match &mut self.ground {
+            Ground::House(house) if !programs.steps.is_empty() || programs.lead > Span::ZERO => house.settle().await,
+            Ground::House(_) | Ground::Hosts(_) => Ok(()),
+        }
+    }
+
+    /// Starts the services; whether all are ready.
+    async fn serve(&mut self, programs: &Programs) -> Result<bool, CoordinatorError> {
+        if programs.steps.is_empty() {
+            return Ok(true);
+        }
+        let house = self.house()?;
+        house.crew.gather(programs).await?;
+        house.crew.begin(programs, Part::Service).await
+    }
+
+    /// Has loads and servers begin, and gives them time to be at work.
+    async fn load(&mut self, cell: u64, script: &Script, programs: &Programs) -> Result<(), CoordinatorError> {
+        if programs.lead == Span::ZERO {
+            return Ok(());
+        }
+        for (index, step) in script.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Support) {
+            self.agent(&step.host)?.direct(cell, index as u32, Direction::Go).await?;
+        }
+        if programs.steps.iter().any(|step| step.part == Part::Load) {
+            self.house()?.crew.begin(programs, Part::Load).await?;
+        }
+        tokio::time::sleep(programs.lead.into()).await;
+        Ok(())
+    }
+
+    /// Runs the programs that are measured.
+    async fn measure(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
+        if programs.steps.is_empty() { Ok(()) } else { self.house()?.crew.measure(programs).await }
+    }
+
+    /// Ends the programs that still run, and accounts for all.
+    async fn dismiss(&mut self, programs: &Programs) -> Result<Vec<ProgramReport>, CoordinatorError> {
+        if programs.steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        let house = self.house()?;
+        for part in [Part::Measured, Part::Load, Part::Service] {
+            house.crew.stop(programs, part).await?;
+        }
+        Ok(house.crew.reports(programs))
+    }
+
+    /// The raised network: programs are never run elsewhere.
+    fn house(&mut self) -> Result<&mut House, CoordinatorError> {
+        match &mut self.ground {
+            Ground::House(house) => Ok(house),
+            Ground::Hosts(_) => {
+                let message = "programs run in stations of a raised network only, never on real hosts".to_owned();
+                Err(CoordinatorError::Network(message))
+            }
+        }
     }
 
     async fn impair(&mut self, script: &Script) -> Result<(), CoordinatorError> {
@@ -175,16 +292,14 @@ impl Stage {
         Ok(())
     }
 
-    /// Hosts that only serve are asked after the others, since serving ends when those have finished.
+    /// Host after host in the order of their [`Turn`]: asking one that is to be stopped stops it.
     async fn collect(&mut self, cell: u64, script: &Script) -> Result<Vec<StationAccount>, CoordinatorError> {
         let deadline = script.steps.iter().map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
-        let (first, last): (Vec<_>, Vec<_>) = self
-            .taking_part(script)?
-            .into_iter()
-            .partition(|(host, _)| !script.steps.iter().any(|step| step.host == *host && step.role == Role::Support));
-        let mut accounts = Vec::with_capacity(first.len() + last.len());
-        for wave in [first, last] {
-            let collected = wave.into_iter().map(|(host, mut agent)| {
+        let agents = self.taking_part(script)?;
+        let mut accounts = Vec::with_capacity(agents.len());
+        for turn in [Turn::Ends, Turn::IsStopped, Turn::Serves] {
+            let wave = agents.iter().filter(|(host, _)| Turn::of(script, host) == turn).cloned();
+            let collected = wave.map(|(host, mut agent)| {
                 let finishing = finishing(script, &host);
                 async move { agent.collect(host, cell, finishing, deadline).await }
             });
@@ -317,8 +432,31 @@ fn unread(source: std::io::Error) -> CoordinatorError {
     CoordinatorError::System { operation: "reading /proc/stat and the clocks", source }
 }
 
-fn missing(host: &HostName) -> CoordinatorError {
+pub(super) fn missing(host: &HostName) -> CoordinatorError {
     CoordinatorError::Network(format!("it has no station {host}"))
+}
+
+/// When a host is asked for its accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// First: everything on it ends by itself.
+    Ends,
+    /// Then: it has loads, which are told to stop when what else it does has ended, and which others may serve.
+    IsStopped,
+    /// Last: somebody's load is served by it.
+    Serves,
+}
+
+impl Turn {
+    fn of(script: &Script, host: &HostName) -> Self {
+        let own = script.steps.iter().enumerate().filter(|(_, step)| step.host == *host && step.role == Role::Support);
+        let is_called = |index: usize| script.steps.iter().any(|step| step.peer == Some(index));
+        match own.map(|(index, _)| is_called(index)).max() {
+            None => Self::Ends,
+            Some(false) => Self::IsStopped,
+            Some(true) => Self::Serves,
+        }
+    }
 }
 
 /// The steps of a host that end by themselves.

@@ -173,11 +173,29 @@ fn sheet(table: &Table) -> Markup {
                     th scope="col" .label[place < table.labels] { (word) }
                 } } }
                 tbody { @for row in &table.rows { tr {
-                    @for (place, cell) in row.iter().enumerate() { (field(cell, place < table.labels)) }
+                    @for (place, cell) in row.iter().enumerate() {
+                        @match shade(table, cell) {
+                            Some(style) => td style=(style) { (cell.shown()) },
+                            None => (field(cell, place < table.labels)),
+                        }
+                    }
                 } } }
             }
         }
     }
+}
+
+/// The ground of a number of a heat map: the darker the larger, by equal ratios.
+fn shade(table: &Table, cell: &Cell) -> Option<String> {
+    let logarithm = |cell: &Cell| match cell {
+        Cell::Number { value, .. } if *value > 0.0 => Some(value.ln()),
+        Cell::Number { .. } | Cell::Text(_) | Cell::Nothing => None,
+    };
+    let own = logarithm(cell).filter(|_| table.shaded)?;
+    let all = || table.rows.iter().flatten().filter_map(logarithm);
+    let (low, high) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
+    let share = if high > low { (own - low) / (high - low) } else { 0.0 };
+    Some(format!("background: color-mix(in srgb, var(--colour-2) {:.0}%, transparent)", 5.0 + 55.0 * share))
 }
 
 fn field(cell: &Cell, label: bool) -> Markup {

@@ -97,13 +97,15 @@ pub struct Table {
     pub labels: usize,
     /// Each as long as the head.
     pub rows: Vec<Vec<Cell>>,
+    /// Whether the ground of a number says how large it is, by equal ratios: a heat map, where that can be shown.
+    pub shaded: bool,
 }
 
 impl Table {
     /// An empty table; `labels` of its columns hold words.
     pub fn new(caption: &str, head: &[&str], labels: usize) -> Self {
         let head = head.iter().map(|&word| word.to_owned()).collect();
-        Self { caption: caption.to_owned(), head, labels, rows: Vec::new() }
+        Self { caption: caption.to_owned(), head, labels, rows: Vec::new(), shaded: false }
     }
 }
 

@@ -97,7 +97,7 @@ impl From<Matter> for f64 {
 }
 
 /// The rule. `p` is adjusted for the number of comparisons, the interval is of this one by itself.
-pub(super) fn find(ratio: &Estimate, p: Option<f64>, level: Level, matter: Matter) -> Finding {
+pub(crate) fn find(ratio: &Estimate, p: Option<f64>, level: Level, matter: Matter) -> Finding {
     let seen = p.is_some_and(|p| p < 1.0 - level.share());
     if seen && matter.is_passed_by(ratio.value) {
         return if ratio.value > 1.0 { Finding::Faster } else { Finding::Slower };
@@ -123,10 +123,15 @@ pub enum Gate {
 impl Gate {
     /// Judges an overall ratio: `slower` is the share of the base's speed that may not be lost.
     pub fn of(overall: &Overall, slower: f64, level: Level) -> Self {
+        Self::judge(&overall.ratio, overall.adjusted_p, slower, level)
+    }
+
+    /// Judges a ratio of speeds with the probability of such a difference by chance.
+    pub fn judge(ratio: &Estimate, p: Option<f64>, slower: f64, level: Level) -> Self {
         let least = 1.0 - slower;
-        let seen = overall.adjusted_p.is_some_and(|p| p < 1.0 - level.share());
-        match overall.ratio.interval {
-            _ if seen && overall.ratio.value <= least => Self::Fail,
+        let seen = p.is_some_and(|p| p < 1.0 - level.share());
+        match ratio.interval {
+            _ if seen && ratio.value <= least => Self::Fail,
             Some(ends) if ends.low > least => Self::Pass,
             _ => Self::Unsure,
         }

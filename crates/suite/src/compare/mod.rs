@@ -36,6 +36,7 @@ mod tests;
 use btu_stats::{Estimate, Level, holm};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use finding::find;
 pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
 pub use row::{ComparedRow, Quantity, StudyRow};

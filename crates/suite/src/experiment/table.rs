@@ -10,13 +10,15 @@ use crate::cell::Load;
 use crate::copy::CopyPlan;
 use crate::lan::LanPlan;
 use crate::pipe::Facts;
+use crate::run::RunPlan;
 use crate::speed::SpeedPlan;
 
 /// All of them, a line each.
-static EXPERIMENTS: [&dyn AnyExperiment; 4] = [
+static EXPERIMENTS: [&dyn AnyExperiment; 5] = [
     &Of::<AppPlan>(PhantomData),
     &Of::<CopyPlan>(PhantomData),
     &Of::<LanPlan>(PhantomData),
+    &Of::<RunPlan>(PhantomData),
     &Of::<SpeedPlan>(PhantomData),
 ];
 

@@ -101,7 +101,7 @@ fn answer(word: &Word) -> Result<(), TestbedError> {
 /// Shows the residents their own processes. Where the system refuses (a container with a masked /proc), they see the
 /// host's list, and everything the house itself needs still works. Nothing is mounted unless the mounts were made
 /// private first: a mount must not reach the host. Says whether they were.
-fn mount_own_proc() -> bool {
+pub(super) fn mount_own_proc() -> bool {
     let nothing = None::<&str>;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let private = mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing);

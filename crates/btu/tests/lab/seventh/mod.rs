@@ -93,6 +93,7 @@ fn a_seventh_study_needs_no_other_file() {
         .expect("a run");
     let source = plan.frame.network.to_string();
     let testbed = Testbed {
+        others: Vec::new(),
         name: "ask",
         drawing,
         hosts,

@@ -14,6 +14,13 @@ use futures_util::future::try_join_all;
 use super::super::client::{AgentLink, StationAccount};
 use super::super::error::CoordinatorError;
 use super::super::hosts::{Guest, Purpose, Return};
+use super::super::programs::{Crew, Site};
+
+/// How long what is left of a cell on the network may take to have gone; a queue that holds more is no usual one.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether it has.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The raised testbed.
 pub(super) struct House {
@@ -22,6 +29,8 @@ pub(super) struct House {
     places: BTreeMap<HostName, StationPlace>,
     /// Nothing where the network is bare.
     pub(super) wire: Option<WireClient>,
+    /// Who looks after users' programs.
+    pub(super) crew: Crew,
     impairments: Option<Impairments>,
 }
 
@@ -41,8 +50,20 @@ impl House {
         agents: Vec<(HostName, AgentLink)>,
         places: BTreeMap<HostName, StationPlace>,
         wire: Option<WireClient>,
+        site: Site,
     ) -> Self {
-        Self { agents, places, wire, impairments: None }
+        let stations = places.iter().map(|(host, place)| (host.clone(), place.station.clone())).collect();
+        Self { agents, places, wire, crew: Crew::new(site, stations), impairments: None }
+    }
+
+    /// Waits until no element of the emulator holds a frame.
+    pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
+        let Some(wire) = &mut self.wire else { return Ok(()) };
+        let end = Instant::now() + SETTLED_WITHIN;
+        while Instant::now() < end && wire.account()?.elements.iter().any(|element| element.held > 0) {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Ok(())
     }
 
     /// Says nothing to the wire while nothing changes.

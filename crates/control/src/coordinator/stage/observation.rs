@@ -34,7 +34,7 @@ pub(super) fn observation(script: &Script, accounts: Vec<StationAccount>, surrou
     let reports: Vec<PlacedReport> = placed.collect();
     let (start_skew_ns, performed_ns) = times(script, &reports, &clocks);
     let overhead_ns = (began.elapsed().as_nanos() as u64).saturating_sub(performed_ns);
-    Observation { reports, stations, machine, wire, start_skew_ns, overhead_ns }
+    Observation { reports, programs: Vec::new(), stations, machine, wire, start_skew_ns, overhead_ns }
 }
 
 /// Between the first and the last start, and between the first start and the last finish, in ns, over the activities

@@ -1,0 +1,85 @@
+//! What may be written after `btu run`.
+
+use std::path::PathBuf;
+
+use btu_units::Span;
+use clap::Args;
+
+use super::{StudyOptions, quantity, share};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  btu run --network home-bloated --from laptop --to server --load cpu,upload \\
+          --service 'server=python3 -m http.server 80' -- curl -so /dev/null http://server/
+                                    one command, alone and under each load
+  btu run --network '10 Mb/s' --delay '20 ms' -- ./client --once
+  btu run experiment.toml           everything that the file says: services, factors, values
+  btu run --example                 which examples there are
+  btu run --example queue > queue.toml; btu run queue.toml
+  btu run experiment.toml --junit result.xml --fail-if-slower 5%
+                                    for scripts: exit code 4 when a variant is slower by 5 % or more
+  btu run --resume latest           finish an interrupted run
+
+Programs run in stations of a network that is raised on this machine, unchanged, as `btu net exec` runs them. `btu show`,
+`btu report` and `btu export` take it like every run. Exit code 1: no repetition counts.";
+
+/// `btu run`.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct RunStudy {
+    /// The experiment file, `-` for standard input
+    #[arg(value_name = "FILE", conflicts_with_all = ["command", "resume", "example"])]
+    pub(crate) file: Option<PathBuf>,
+    /// A program and its arguments; `{STATION}` is a station's address
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["resume", "example"])]
+    pub(crate) command: Vec<String>,
+    /// The station where the command runs [default: the first]
+    #[arg(long, value_name = "STATION", requires = "command")]
+    pub(crate) from: Option<String>,
+    /// The other end of loads [default: the last station]
+    #[arg(long, value_name = "STATION", requires = "command")]
+    pub(crate) to: Option<String>,
+    /// Loads under each of which the command runs as well: cpu, disk, transfer, upload, download
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "command", value_parser = load)]
+    pub(crate) load: Vec<String>,
+    /// A shell's command that serves in a station; it is ready when it listens on a TCP port
+    #[arg(long, value_name = "STATION=COMMAND", requires = "command", value_parser = service)]
+    pub(crate) service: Vec<(String, String)>,
+    /// How often each combination is measured [default: 5; standard profile: 15; full: 50; of a file what it says]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) blocks: Option<u32>,
+    /// When the command is ended with all its processes [default: 60 s]
+    #[arg(long, value_name = "TIME", requires = "command", value_parser = quantity::<Span>)]
+    pub(crate) deadline: Option<Span>,
+    /// Print the command line as an experiment file, to start from
+    #[arg(long, requires = "command")]
+    pub(crate) as_file: bool,
+    /// Print an example of an experiment file; which there are, where none is named
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) example: Option<String>,
+    // Given as text because a comment would have to mark the name as code, which the help would show.
+    #[arg(help = "Write what was found as JUnit XML, as CI services read it")]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Exit with code 4 when a row is slower than the baseline by this much or more, beyond chance
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) fail_if_slower: Option<f64>,
+    #[command(flatten)]
+    pub(crate) study: StudyOptions,
+}
+
+/// The loads of the short form.
+pub(crate) const LOADS: [&str; 5] = ["cpu", "disk", "transfer", "upload", "download"];
+
+fn load(text: &str) -> Result<String, String> {
+    if LOADS.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("there is no load `{text}`; there are {}", LOADS.join(", ")))
+}
+
+fn service(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(station, command)| !station.is_empty() && !command.is_empty());
+    let (station, command) = parts.ok_or_else(|| format!("`{text}` is no service: write STATION=COMMAND"))?;
+    Ok((station.to_owned(), command.to_owned()))
+}

@@ -1,0 +1,176 @@
+//! `btu run`: from an experiment file, or a command line, to a plan.
+
+mod gate;
+mod place;
+mod short;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use btu_suite::experiment::{Experiment, Field, Frame, Raised};
+use btu_suite::program::Part;
+use btu_suite::run::{EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, read};
+use btu_units::Span;
+
+use crate::cli::{Common, ProfileName, RunStudy};
+use crate::exit::Refusal;
+use crate::progress::Watch;
+use crate::study::{self, Chosen};
+use crate::{files, hosts};
+use place::Places;
+
+/// What a cell may take beyond its programs: preparing, and ending what it has started.
+const BESIDE_PROGRAMS: Span = Span::from_seconds(60);
+
+/// Measures what was asked for, and says by the exit code whether something is slower than allowed.
+pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
+    if let Some(name) = &options.example {
+        crate::terminal::print(example(name)?.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.as_file {
+        let text = short::text(options)?;
+        crate::terminal::print(&text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (store, run) = study::run(&options.study, common, Watch::Never, || plan(options), RunPlan::scratch)?;
+    gate::answer(options, &store, run)
+}
+
+/// The text of an example, or what there are.
+fn example(name: &str) -> anyhow::Result<String> {
+    if name.is_empty() {
+        let line = |one: &Example| {
+            let needs =
+                if one.programs.is_empty() { String::new() } else { format!(" (needs {})", one.programs.join(", ")) };
+            format!("{:<20} {}{needs}", one.name, one.question())
+        };
+        let lines: Vec<String> = EXAMPLES.iter().map(line).collect();
+        return Ok(format!("{}\n\nbtu run --example NAME > NAME.toml; btu run NAME.toml\n", lines.join("\n")));
+    }
+    let found = EXAMPLES.iter().find(|one| one.name == name);
+    found.map(|one| one.text.to_owned()).ok_or_else(|| {
+        let names: Vec<&str> = EXAMPLES.iter().map(|one| one.name).collect();
+        usage(format!("there is no example `{name}`; there are {}", names.join(", ")))
+    })
+}
+
+fn usage(problem: impl Into<String>) -> anyhow::Error {
+    Refusal::Usage(problem.into()).into()
+}
+
+fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
+    let study = &options.study;
+    let (text, name, directory) = match &options.file {
+        Some(path) => source(path)?,
+        None if options.command.is_empty() => {
+            return Err(usage("what is to be measured? name an experiment file, or a command after `--` (see --help)"));
+        }
+        None => (short::text(options)?, "the command line".to_owned(), PathBuf::from(".")),
+    };
+    let named = hosts::named_hosts(&study.real)?;
+    let mut file = if named.is_empty() {
+        let places = Places::new(options, &text, &name, &directory);
+        let find = |asked: &_| places.find(asked);
+        let instead = if options.file.is_some() { study.network.as_deref() } else { None };
+        let ground = Ground::Networks { find: &find, instead };
+        read(&text, &name, &study.settings, ground).map_err(|error| usage(error.to_string()))?
+    } else {
+        let all = named.iter().map(hosts::host_name).collect::<Result<Vec<_>, Refusal>>()?;
+        read(&text, &name, &study.settings, Ground::Hosts(&all)).map_err(|error| usage(error.to_string()))?
+    };
+    for row in &mut file.rows {
+        settle(row, &directory)?;
+    }
+    let network =
+        if named.is_empty() { None } else { Some(Chosen::elsewhere(study, named, false)?.field(file.hosts.clone())?) };
+    planned(options, file, network)
+}
+
+/// A file's text, what errors call it, and where the files lie that it names.
+fn source(path: &Path) -> anyhow::Result<(String, String, PathBuf)> {
+    if path.as_os_str() == "-" {
+        let text = std::io::read_to_string(std::io::stdin())
+            .map_err(|error| usage(format!("reading standard input: {error}")))?;
+        return Ok((text, "stdin".to_owned(), PathBuf::from(".")));
+    }
+    let directory = path.parent().filter(|above| !above.as_os_str().is_empty());
+    Ok((files::text(path)?, path.display().to_string(), directory.map_or_else(|| PathBuf::from("."), Path::to_owned)))
+}
+
+/// Programs by whole paths, each of which is there: stations have this machine's files, and other working directories.
+fn settle(row: &mut RunRow, directory: &Path) -> anyhow::Result<()> {
+    let here = std::path::absolute(directory)?;
+    for step in &mut row.programs {
+        if let Some(named) = &step.order.directory {
+            step.order.directory = Some(here.join(named));
+        }
+        let Some(program) = step.order.command.first_mut() else { continue };
+        if program.contains('/') {
+            *program = here.join(&*program).to_string_lossy().into_owned();
+        }
+        let is_there = if program.contains('/') { Path::new(program).exists() } else { is_in_path(program) };
+        if !is_there {
+            let name = &step.name;
+            return Err(usage(format!(
+                "{name}: there is no program `{program}` on this machine: check its name and $PATH"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+fn planned(options: &RunStudy, file: ExperimentFile, elsewhere: Option<Field>) -> anyhow::Result<RunPlan> {
+    let study = &options.study;
+    let congestion_control = study.congestion.checked()?;
+    let mut networks = file.networks.into_iter().map(|Found { raised, .. }| Raised {
+        stations: file.hosts.clone(),
+        congestion_control: congestion_control.clone(),
+        ..raised
+    });
+    let network = match elsewhere {
+        Some(field) => field,
+        None => Field::Drawing(networks.next().ok_or_else(|| usage("there is no network"))?),
+    };
+    let (least_blocks, blocks) = match options.blocks {
+        Some(blocks) => (blocks, blocks),
+        None => (file.order.blocks, file.order.at_most_blocks),
+    };
+    let measured = file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);
+    let longest = measured.map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
+    let lead = file.rows.iter().map(|row| row.lead).max().unwrap_or(Span::ZERO);
+    Ok(RunPlan {
+        frame: Frame {
+            version: RunPlan::VERSION,
+            seed: study::seed(study)?,
+            profile: study.profile.name().to_owned(),
+            blocks,
+            budget: file.order.at_most,
+            deadline: longest + lead + BESIDE_PROGRAMS,
+            network,
+        },
+        name: file.name,
+        about: file.about,
+        networks: networks.collect(),
+        factors: file.factors,
+        values: file.values,
+        rows: file.rows,
+        least_blocks,
+        until: if options.blocks.is_some() { None } else { file.order.until },
+        resolution: file.resolution,
+    })
+}
+
+/// How often the short form measures.
+const fn usual_blocks(profile: ProfileName) -> u32 {
+    match profile {
+        ProfileName::Quick => 5,
+        ProfileName::Standard => 15,
+        ProfileName::Full => 50,
+    }
+}

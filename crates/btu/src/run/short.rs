@@ -1,0 +1,91 @@
+//! The short form: a command line as an experiment file.
+
+use std::fmt::Write;
+
+use btu_units::Span;
+
+use super::usual_blocks;
+use crate::cli::RunStudy;
+use crate::exit::Refusal;
+use crate::study::NetworkText;
+
+/// What a command is measured on where no network is named: as fast as this machine goes.
+const USUAL: &str = "veth";
+
+/// The experiment file that says the same as the command line.
+pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
+    let study = &options.study;
+    let asked = study.network.as_deref().unwrap_or(USUAL);
+    let network = NetworkText::of(asked, study.delay, &[], None)?;
+    let stations: Vec<&str> = network.drawing.stations.iter().map(|station| station.name.as_str()).collect();
+    let from = options.from.as_deref().or(stations.first().copied()).unwrap_or_default();
+    let other = stations.iter().rev().find(|station| **station != from).copied();
+    let to = options.to.as_deref().or(other).unwrap_or_default();
+    for (option, station) in [("--from", from), ("--to", to)]
+        .into_iter()
+        .chain(options.service.iter().map(|(station, _)| ("--service", station.as_str())))
+    {
+        if !stations.contains(&station) {
+            let problem = crate::files::no_such_station(station, &network.source);
+            return Err(Refusal::Usage(format!("{option}: {problem}")).into());
+        }
+    }
+    let name = name(&options.command);
+    let mut text = format!("name = {}\nnetwork = {}\n", quoted(&name), quoted(asked));
+    for (number, (station, command)) in options.service.iter().enumerate() {
+        let command = list(&["sh".to_owned(), "-c".to_owned(), format!("exec {command}")]);
+        let _ = write!(text, "\n[service.service-{}]\non = {}\nrun = {command}\n", number + 1, quoted(station));
+    }
+    let _ = write!(text, "\n[measure.{name}]\non = {}\nrun = {}\n", quoted(from), list(&options.command));
+    if let Some(deadline) = options.deadline {
+        let _ = writeln!(text, "deadline = {}", quoted(&in_words(deadline)));
+    }
+    for load in &options.load {
+        let _ = write!(text, "\n[load.{load}]\n{}", at_work(load, from, to));
+    }
+    if !options.load.is_empty() {
+        let levels: Vec<String> = std::iter::once("none".to_owned()).chain(options.load.iter().cloned()).collect();
+        let _ = write!(text, "\n[factors]\nload = {}\n", list(&levels));
+    }
+    let blocks = options.blocks.unwrap_or_else(|| usual_blocks(study.profile));
+    let _ = write!(text, "\n[order]\nblocks = {blocks}\n");
+    Ok(text)
+}
+
+/// What a load is, by its name.
+fn at_work(load: &str, from: &str, to: &str) -> String {
+    let (activity, [on, to]) = match load {
+        "upload" => ("tcp-stream", [from, to]),
+        "download" => ("tcp-stream", [to, from]),
+        other => (other, [from, to]),
+    };
+    let mut text = format!("on = {}\nactivity = {}\n", quoted(on), quoted(activity));
+    if matches!(activity, "tcp-stream" | "transfer") {
+        let _ = writeln!(text, "to = {}", quoted(to));
+    }
+    text
+}
+
+/// A command's name as a file has it: the program's own, with what a name may have.
+fn name(command: &[String]) -> String {
+    let program = command.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let letters = program
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '-' });
+    let name: String = letters.take(40).collect();
+    if name.is_empty() || name == "none" { "command".to_owned() } else { name }
+}
+
+fn in_words(span: Span) -> String {
+    format!("{} ns", span.nanoseconds())
+}
+
+fn list(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!("[{}]", words.join(", "))
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    toml_edit::Value::from(text).to_string().trim().to_owned()
+}

@@ -1,0 +1,258 @@
+//! `btu run`: known answers, bad days, comparisons, resuming, and the library of examples. Programs are of every Debian: a shell,
+//! coreutils and perl-base.
+
+mod bad_days;
+mod examples;
+mod hyperfine;
+
+use std::path::PathBuf;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::common::{Laboratory, finish};
+use crate::support::{send, text};
+
+/// Writes an experiment file and measures it.
+fn experiment(laboratory: &Laboratory, file: &str, arguments: &[&str]) -> Output {
+    let path = written(laboratory, file);
+    let path = path.to_str().expect("a path");
+    let output = laboratory.command(&[&["run", "--quiet", path], arguments].concat()).output().expect("btu starts");
+    println!("{}{}", text(&output.stdout), text(&output.stderr));
+    laboratory.assert_down();
+    output
+}
+
+fn written(laboratory: &Laboratory, file: &str) -> PathBuf {
+    let path = laboratory.directory.path().join("experiment.toml");
+    std::fs::write(&path, file).expect("a file is written");
+    path
+}
+
+fn result(laboratory: &Laboratory) -> Value {
+    laboratory.json(&["show"])["result"].clone()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+/// The mean of a row of the first value.
+fn mean(result: &Value, row: usize) -> f64 {
+    number(&result["values"][0]["rows"][row]["value"]["value"])
+}
+
+/// Starting a shell and a program, on a machine that is busy with nothing else, takes some ms: 20 are allowed.
+#[test]
+fn a_sleeper_takes_as_long_as_it_sleeps() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let output = laboratory.command(&["run", "-q", "--", "sleep", "0.1"]).output().expect("btu starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    let result = result(&laboratory);
+    let slept = mean(&result, 0);
+    println!("slept {slept} s");
+    assert!((0.1..0.12).contains(&slept), "{slept} s");
+    let used = &result["uses"][0]["programs"][0];
+    assert!(number(&used["user_seconds"]) + number(&used["system_seconds"]) < 0.02, "{used}");
+    assert!(number(&used["peak_memory_bytes"]) > 1e5 && number(&used["voluntary_switches"]) >= 1.0, "{used}");
+}
+
+/// 250 kB over a line of 10 Mb/s: 172.7 segments of 1448 octets, each 1538 octets on the line, take 212.4 ms; TCP's start on a line
+/// without delay and two interpreters take some 10 ms, of which 40 are allowed.
+#[test]
+fn a_download_takes_what_the_line_does() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let file = r#"
+network = "10 Mb/s"
+[service.source]
+on = "active"
+run = ["perl", "-MIO::Socket::INET", "-e", "my $s = IO::Socket::INET->new(LocalPort => 5000, Listen => 5, ReuseAddr => 1); while (my $c = $s->accept) { print $c 'x' x 250000; close $c }"]
+ready = { port = 5000 }
+[measure.read]
+on = "test"
+run = ["bash", "-c", "cat < /dev/tcp/{active}/5000 | wc -c"]
+values = { took = "elapsed", got = { pattern = "[0-9]+", unit = "B", better = "higher" } }
+[order]
+blocks = 5
+"#;
+    assert!(experiment(&laboratory, file, &["-C", "reno"]).status.success());
+    let result = result(&laboratory);
+    let took = mean(&result, 0);
+    println!("took {took} s");
+    let expected = 250_000.0 * 8.0 * 1538.0 / 1448.0 / 10e6;
+    assert!(took > expected * 0.99 && took < expected + 0.04, "{took} s, not {expected} s");
+    let got = number(&result["values"][1]["rows"][0]["value"]["value"]);
+    assert!((got - 250_000.0).abs() < 1e-3, "{got} B");
+}
+
+/// A sleep of a product: both factors double it, do not interact, and a third one does nothing.
+#[test]
+fn effects_of_a_known_product_are_found() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let file = r#"
+network = "veth"
+[measure.sleep]
+on = "test"
+run = ["perl", "-e", "select undef, undef, undef, $ARGV[0] * $ARGV[1]", "{seconds}", "{times}"]
+environment = { NOTHING = "{nothing}" }
+[factors]
+seconds = [0.1, 0.2]
+times = [1, 2]
+nothing = ["this", "that"]
+[order]
+blocks = 3
+"#;
+    assert!(experiment(&laboratory, file, &[]).status.success());
+    let result = result(&laboratory);
+    let effects = &result["values"][0]["effects"]["effects"];
+    let share = |factors: &[u64]| {
+        let terms = effects["terms"].as_array().expect("terms");
+        let term = terms.iter().find(|term| term["factors"] == serde_json::json!(factors)).expect("a term");
+        let interval = &term["share"]["interval"];
+        (number(&term["share"]["value"]), number(&interval["low"]))
+    };
+    println!("{effects}");
+    // Each doubles: half of the variance of the logarithm each, less what starting perl takes of the shorter ones.
+    for factor in [0, 1] {
+        let (value, low) = share(&[factor]);
+        assert!((0.4..0.6).contains(&value) && low > 0.2, "factor {factor}: {value}");
+    }
+    for none in [&[2][..], &[0, 2], &[1, 2]] {
+        let (value, low) = share(none);
+        assert!(value < 0.02 && low < 1e-9, "{none:?}: {value} from {low}");
+    }
+    assert!(share(&[0, 1]).0 < 0.02, "they multiply");
+    let four = number(&result["values"][0]["rows"][6]["slowdown"]["value"]);
+    // Starting perl takes some ms, at most 15 of them, besides: (400 + 15) / (100 + 15) is 3.6.
+    assert!((3.6..4.05).contains(&four), "{four} times");
+}
+
+/// `SCHED_DEADLINE` gives a program 5 ms of each 10 ms: half a processor, and so twice the time (sched(7)). Only root may ask for it.
+#[test]
+fn half_a_processor_takes_twice_the_time() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let quota = ["-d", "-T", "5000000", "-D", "10000000", "-P", "10000000", "0", "true"];
+    let allowed = std::process::Command::new("chrt").args(quota).output().is_ok_and(|output| output.status.success());
+    if !allowed {
+        eprintln!("LAB SKIPPED: chrt may not give half a processor here");
+        return;
+    }
+    let file = r#"
+network = "veth"
+[measure.compute]
+on = "test"
+run = ["perl", "-e", "for my $i (1 .. 3000000) { $s += $i }"]
+values = { took = "elapsed", cpu = "cpu" }
+[variant.whole]
+measure.compute.run = ["perl", "-e", "for my $i (1 .. 3000000) { $s += $i }"]
+[variant.half]
+measure.compute.run = ["chrt", "-d", "-T", "5000000", "-D", "10000000", "-P", "10000000", "0", "perl", "-e", "for my $i (1 .. 3000000) { $s += $i }"]
+[order]
+blocks = 4
+"#;
+    assert!(experiment(&laboratory, file, &[]).status.success());
+    let result = result(&laboratory);
+    let slowdown = |value: usize| number(&result["values"][value]["rows"][1]["slowdown"]["value"]);
+    println!("elapsed {} times, processor time {} times", slowdown(0), slowdown(1));
+    assert!((1.7..2.3).contains(&slowdown(0)), "elapsed: {} times", slowdown(0));
+    assert!((0.8..1.25).contains(&slowdown(1)), "processor time: {} times", slowdown(1));
+    assert_eq!(result["values"][0]["rows"][1]["finding"], "slower");
+}
+
+/// Two settings of one program in one run: the verdict, `JUnit` XML and the exit code.
+#[test]
+fn a_slower_variant_is_found_and_fails() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let file = r#"
+network = "veth"
+[measure.work]
+on = "test"
+run = ["sleep", "0.02"]
+[variant.old.measure.work]
+run = ["sleep", "0.02"]
+[variant.new.measure.work]
+run = ["sleep", "0.2"]
+[order]
+blocks = 4
+"#;
+    let junit = laboratory.directory.path().join("junit.xml");
+    let output = experiment(&laboratory, file, &["--fail-if-slower", "5%", "--junit", junit.to_str().expect("a path")]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let row = &result(&laboratory)["values"][0]["rows"][1];
+    assert_eq!(row["finding"], "slower", "{row}");
+    let junit = std::fs::read_to_string(junit).expect("JUnit XML");
+    println!("{junit}");
+    assert!(junit.contains("failures=\"1\"") && junit.contains("times worse than the baseline"), "{junit}");
+}
+
+/// What was begun with a seed and killed is finished as if it never had been: the same cells in the same order.
+#[test]
+fn a_run_that_was_killed_is_finished_as_it_was_planned() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let file = r#"
+network = "veth"
+[measure.work]
+on = "test"
+run = ["sleep", "{a}"]
+environment = { B = "{b}" }
+[factors]
+a = [0.01, 0.05]
+b = [1, 2]
+[order]
+blocks = 3
+"#;
+    assert!(experiment(&laboratory, file, &["--seed", "7"]).status.success());
+    let path = written(&laboratory, file);
+    let begin = ["run", "--quiet", path.to_str().expect("a path"), "--seed", "7"];
+    let mut child = laboratory.command(&begin).spawn().expect("btu starts");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !(1..12).contains(&laboratory.stored_cells()) || runs(&laboratory) < 2 {
+        assert!(Instant::now() < deadline, "no second run after 30 s");
+    }
+    send(child.id().cast_signed(), Signal::SIGKILL);
+    child.wait().expect("it is dead");
+    let before = laboratory.stored_cells();
+    imported_programs_are_not_started(&laboratory);
+    let resumed = laboratory.command(&["run", "--resume", "latest", "--quiet"]).spawn().expect("btu starts");
+    let output = finish(resumed);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    println!("{before} of 12 cells were stored when it was killed");
+    let plan = |run: &str| {
+        let shown = laboratory.json(&["show", run]);
+        (shown["run"]["plan"].to_string(), shown["run"]["plan_hash"].to_string())
+    };
+    assert_eq!(plan("r1"), plan("r2"));
+    let cells = |run: &str| -> Vec<String> {
+        let cells = laboratory.json(&["show", run, "--cells"]);
+        let cell = |cell: &Value| format!("{} {} {}", cell["block"], cell["position"], cell["cell"]);
+        let mut cells: Vec<String> = cells.as_array().expect("cells").iter().map(cell).collect();
+        cells.sort();
+        cells
+    };
+    assert_eq!(cells("r1"), cells("r2"));
+    assert_eq!(cells("r1").len(), 12);
+}
+
+/// Where the newest run is imported, its programs are not started just because it is resumed.
+fn imported_programs_are_not_started(laboratory: &Laboratory) {
+    let elsewhere = tempfile::tempdir().expect("a temporary directory");
+    let archive = laboratory.directory.path().join("run.btu");
+    let archive = archive.to_str().expect("a path");
+    let exported = laboratory.command(&["export", "latest", "-o", archive]).output().expect("btu starts");
+    assert!(exported.status.success(), "{}", text(&exported.stderr));
+    let there = |arguments: &[&str]| {
+        laboratory.command(arguments).env("BTU_DATA", elsewhere.path()).output().expect("btu starts")
+    };
+    assert!(there(&["import", archive]).status.success());
+    let refused = there(&["run", "--resume", "latest", "--quiet"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("--start-programs"), "{}", text(&refused.stderr));
+}
+
+fn runs(laboratory: &Laboratory) -> usize {
+    laboratory.json(&["runs"]).as_array().map_or(0, Vec::len)
+}

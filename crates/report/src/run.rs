@@ -1,0 +1,153 @@
+//! The result of `btu run` as a report.
+
+mod effects;
+
+use btu_stats::Estimate;
+use btu_suite::run::{Better, Factor, RowVerdict, RunPlan, RunVerdict, ValueVerdict};
+
+use crate::html::{Block, Cell, Page, Section, Table};
+use crate::number::three_digits;
+use crate::stored_page::{StoredRun, warned};
+use crate::study::Reported;
+
+impl Reported for RunPlan {
+    fn page(&self, verdict: &RunVerdict, stored: &StoredRun<'_>) -> Page {
+        let mut sections: Vec<Option<Section>> = verdict.values.iter().map(|value| result(self, value)).collect();
+        sections.extend(verdict.values.iter().map(|value| effects::section(self, value)));
+        sections.push(taken(self, verdict));
+        stored.page(headline(self, verdict), warned(&verdict.warnings), sections)
+    }
+}
+
+/// A unit in which a typical value has few digits: its name, and how much of the value's own unit it is.
+fn shown(unit: &str, typical: f64) -> (String, f64) {
+    let prefixes: &[(&str, f64)] = match unit {
+        "s" => &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)],
+        "b/s" => &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)],
+        "B" => &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)],
+        _ => return (unit.to_owned(), 1.0),
+    };
+    let fitting = prefixes.iter().find(|(_, size)| typical >= *size).or(prefixes.last());
+    fitting.map_or_else(|| (unit.to_owned(), 1.0), |(name, size)| ((*name).to_owned(), *size))
+}
+
+fn unit_of(value: &ValueVerdict) -> (String, f64) {
+    let typical = value.rows.iter().filter_map(|row| row.value).map(|value| value.value).reduce(f64::min);
+    shown(&value.unit, typical.unwrap_or(1.0))
+}
+
+/// The baseline's value, and the row that is farthest from it.
+fn headline(plan: &RunPlan, verdict: &RunVerdict) -> String {
+    let Some(value) = verdict.values.first() else { return format!("{}: nothing was measured", plan.name) };
+    let Some(base) = value.rows.first().and_then(|row| Some((row, row.value?))) else {
+        let why =
+            verdict.uses.iter().find_map(|row| row.fault.clone()).map_or_else(String::new, |why| format!(": {why}"));
+        return format!("{}: no repetition of the baseline counts{why}", plan.name);
+    };
+    let (unit, size) = unit_of(value);
+    let here = if plan.factors.is_empty() { String::new() } else { format!(" with {}", base.0.cell) };
+    let text = format!("{}: {}{here}", value.name, quantity(&base.1, size, &unit));
+    let far = |row: &&RowVerdict| row.slowdown.map_or(0.0, |slowdown| slowdown.value.ln().abs());
+    let worst = value.rows.iter().filter(|row| row.slowdown.is_some()).max_by(|a, b| far(a).total_cmp(&far(b)));
+    match worst.and_then(|row| Some((row, row.slowdown?))) {
+        None => text,
+        Some((row, slowdown)) => format!("{text}; {} with {}", times(&slowdown, value.better), row.cell),
+    }
+}
+
+fn quantity(estimate: &Estimate, size: f64, unit: &str) -> String {
+    let ends = estimate.interval.map_or_else(String::new, |ends| {
+        format!(" ({} .. {})", three_digits(ends.low / size), three_digits(ends.high / size))
+    });
+    format!("{} {unit}{ends}", three_digits(estimate.value / size))
+}
+
+/// How many times the baseline's value it is, in words.
+fn times(slowdown: &Estimate, better: Better) -> String {
+    let ratio = match better {
+        Better::Lower => slowdown.value,
+        Better::Higher => 1.0 / slowdown.value,
+    };
+    format!("{} times as much", three_digits(ratio))
+}
+
+/// The levels of a row, a cell each.
+fn levels(factors: &[Factor], row: &[usize]) -> Vec<Cell> {
+    let level = |(factor, level): (&Factor, &usize)| Cell::text(factor.levels.get(*level).map_or("?", String::as_str));
+    factors.iter().zip(row).map(level).collect()
+}
+
+/// The head of a table of rows: the factors, or what the experiment is called where there are none.
+fn head(plan: &RunPlan, more: &[&str]) -> Vec<String> {
+    let factors: Vec<String> = plan.factors.iter().map(|factor| factor.short_name().to_owned()).collect();
+    let first = if factors.is_empty() { vec!["experiment".to_owned()] } else { factors };
+    first.into_iter().chain(more.iter().map(|one| (*one).to_owned())).collect()
+}
+
+fn first_cells(plan: &RunPlan, row: &[usize]) -> Vec<Cell> {
+    if plan.factors.is_empty() { vec![Cell::text(&plan.name)] } else { levels(&plan.factors, row) }
+}
+
+/// A line for each row: the value, and how it compares with the baseline's.
+fn result(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
+    let (unit, size) = unit_of(value);
+    let of = format!("{}, {unit}", value.name);
+    let mut columns = vec![of.as_str(), "repetitions"];
+    let is_compared = value.rows.len() > 1;
+    if is_compared {
+        columns.extend(["times worse", "against the baseline"]);
+    }
+    let head = head(plan, &columns);
+    let mut table =
+        Table::new(&value.name, &head.iter().map(String::as_str).collect::<Vec<_>>(), plan.factors.len().max(1));
+    for (place, row) in value.rows.iter().enumerate() {
+        let mut cells = first_cells(plan, &row.cell.levels);
+        cells.push(Cell::estimate(row.value.as_ref(), size));
+        cells.push(Cell::count(row.count as u64));
+        if is_compared {
+            cells.push(Cell::estimate(row.slowdown.as_ref(), 1.0));
+            let word = if place == 0 { "the baseline" } else { row.finding.map_or("", |finding| finding.name()) };
+            cells.push(Cell::text(word));
+        }
+        table.rows.push(cells);
+    }
+    let better = match value.better {
+        Better::Lower => "less is better",
+        Better::Higher => "more is better",
+    };
+    let note = format!(
+        "{better}; means over the repetitions with their 95 % intervals; times worse from pairs of the same block"
+    );
+    let title = if value.name == plan.name { "Result".to_owned() } else { format!("Result: {}", value.name) };
+    Section::of(&title, &note, vec![Block::Table(table)])
+}
+
+/// What the programs took.
+fn taken(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
+    let columns = ["program", "elapsed, ms", "user, ms", "system, ms", "peak, MB", "waits", "preempted"];
+    let head = head(plan, &columns);
+    let mut table = Table::new(
+        "What programs took",
+        &head.iter().map(String::as_str).collect::<Vec<_>>(),
+        plan.factors.len().max(1) + 1,
+    );
+    for row in &verdict.uses {
+        for program in &row.programs {
+            let mut cells = first_cells(plan, &row.cell.levels);
+            cells.push(Cell::text(&program.name));
+            let times = [program.elapsed_seconds, program.user_seconds, program.system_seconds];
+            cells.extend(times.map(|seconds| Cell::number(Some(seconds * 1e3))));
+            cells.push(Cell::number(Some(program.peak_memory_bytes * 1e-6)));
+            cells.extend(
+                [program.voluntary_switches, program.involuntary_switches].map(|count| Cell::number(Some(count))),
+            );
+            table.rows.push(cells);
+        }
+    }
+    if table.rows.is_empty() {
+        return None;
+    }
+    let note = "means; processor time of the program and of its processes that ended, the most memory that one of them had (some 5 MB are \
+                the least that can be seen), how often it waited and how often the processor was taken from it";
+    Section::of("What programs took", note, vec![Block::Table(table)])
+}

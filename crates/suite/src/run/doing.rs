@@ -1,0 +1,187 @@
+//! What btu's own activities do in an experiment, and the steps that they are.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use btu_units::{BitRate, Bytes, Span, hexadecimal};
+use serde::{Deserialize, Serialize};
+
+use crate::activity::{
+    Activity, Cpu, Disk, FtpFetch, FtpServe, Meeting, Order, Request, Respond, Rounds, TcpReceive, TcpSend, Transport,
+    UdpReceive, UdpSend, Work,
+};
+use crate::experiment::CellSetting;
+use crate::network::HostName;
+use crate::program::Part;
+use crate::script::{Role, Step};
+
+/// The file that the disk activity reads where nothing else is said.
+pub(super) const DISK_FILE: Bytes = Bytes::new(64 << 20);
+
+/// One of btu's activities in an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActivityStep {
+    /// What the user calls it.
+    pub name: String,
+    /// Where it is at work.
+    pub on: HostName,
+    /// The other end, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<HostName>,
+    /// What it is to the cell: a load, or what is measured.
+    pub part: Part,
+    /// What it does.
+    #[serde(flatten)]
+    pub doing: Doing,
+}
+
+/// What an activity does. A load goes on until what is measured has ended, whatever amount is named.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "activity", rename_all = "kebab-case")]
+pub enum Doing {
+    /// Complex arithmetic and memory, so many rounds.
+    Cpu {
+        /// Rounds.
+        rounds: u64,
+    },
+    /// Reads a file and copies it to another.
+    Disk {
+        /// Size of the file.
+        #[serde(rename = "file_bytes")]
+        file: Bytes,
+        /// How much is copied.
+        #[serde(rename = "amount_bytes")]
+        amount: Bytes,
+    },
+    /// Fetches files by FTP from the other end.
+    Transfer {
+        /// How much is fetched.
+        #[serde(rename = "amount_bytes")]
+        amount: Bytes,
+    },
+    /// A bulk TCP stream to the other end.
+    TcpStream {
+        /// Bytes per system call.
+        #[serde(rename = "message_bytes")]
+        message: Bytes,
+        /// How much, or how long.
+        amount: Work,
+        /// Socket buffers; the system's own choice when absent.
+        #[serde(rename = "window_bytes", default, skip_serializing_if = "Option::is_none")]
+        window: Option<Bytes>,
+    },
+    /// Datagrams on a schedule to the other end.
+    UdpStream {
+        /// Payload of one.
+        #[serde(rename = "message_bytes")]
+        message: Bytes,
+        /// Offered load, counted over the payload.
+        #[serde(rename = "rate_bits_per_second")]
+        rate: BitRate,
+        /// How long.
+        #[serde(rename = "time_ns")]
+        time: Span,
+    },
+    /// Requests to the other end, each after the answer to the one before.
+    Requests {
+        /// Over which transport.
+        transport: Transport,
+        /// Size of request and of answer.
+        #[serde(rename = "message_bytes")]
+        message: Bytes,
+        /// How long.
+        #[serde(rename = "time_ns")]
+        time: Span,
+        /// From one request to the next at least.
+        #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
+        every: Option<Span>,
+    },
+}
+
+/// Filled in before the order leaves.
+const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
+
+impl Doing {
+    /// Whether it has another end.
+    pub const fn has_peer(&self) -> bool {
+        !matches!(self, Self::Cpu { .. } | Self::Disk { .. })
+    }
+
+    /// Most that its files hold at a time, on its own host.
+    pub fn scratch(&self) -> Bytes {
+        match self {
+            Self::Disk { file, .. } => *file * 2,
+            Self::Transfer { .. } => crate::needs::FETCH_ROOM,
+            Self::Cpu { .. } | Self::TcpStream { .. } | Self::UdpStream { .. } | Self::Requests { .. } => Bytes::ZERO,
+        }
+    }
+}
+
+impl ActivityStep {
+    /// Its steps, of which the first has this place in the script: the other end first, where there is one.
+    pub fn steps(&self, first: usize, setting: &CellSetting) -> Vec<Step> {
+        let order = |activity| Order::new(setting.seed, setting.deadline, activity);
+        let is_load = self.part == Part::Load;
+        let role = if is_load { Role::Support } else { Role::Network };
+        let (there, here) = self.activities(setting, is_load);
+        let peer = there.is_some().then_some(first);
+        let serving = matches!(there, Some(Activity::FtpServe(_)));
+        let there_role = if serving { Role::Support } else { role };
+        let there = there.zip(self.to.clone());
+        let there = there.map(|(activity, host)| Step { host, role: there_role, peer: None, order: order(activity) });
+        there.into_iter().chain([Step { host: self.on.clone(), role, peer, order: order(here) }]).collect()
+    }
+
+    /// What the other end does, and this one.
+    fn activities(&self, setting: &CellSetting, is_load: bool) -> (Option<Activity>, Activity) {
+        // A load is told to stop before its deadline.
+        let lasting = |work: Work| if is_load { Work::For(setting.deadline) } else { work };
+        let long = |span: Span| if is_load { setting.deadline } else { span };
+        let token = setting.token;
+        match &self.doing {
+            Doing::Cpu { rounds } => {
+                let rounds = if is_load { Rounds::For(setting.deadline) } else { Rounds::Count(*rounds) };
+                (None, Activity::Cpu(Cpu { rounds }))
+            }
+            Doing::Disk { file, amount } => {
+                let (directory, work) = (setting.scratch.clone(), lasting(Work::Bytes(*amount)));
+                (None, Activity::Disk(Disk { directory, source: None, file: *file, work }))
+            }
+            Doing::Transfer { amount } => {
+                let password = hexadecimal(&token);
+                let fetch = FtpFetch {
+                    server: UNSET_PEER,
+                    user: "btu".to_owned(),
+                    password: password.clone(),
+                    file: None,
+                    directory: setting.scratch.clone(),
+                    work: lasting(Work::Bytes(*amount)),
+                };
+                (Some(Activity::FtpServe(FtpServe { address: UNSET, password })), Activity::FtpFetch(fetch))
+            }
+            Doing::TcpStream { message, amount, window } => {
+                let (message, window, work) = (*message, *window, lasting(*amount));
+                let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
+                let receive = TcpReceive { meeting: listen, token, message, window };
+                let send = TcpSend { meeting: call, token, message, work, window };
+                (Some(Activity::TcpReceive(receive)), Activity::TcpSend(send))
+            }
+            Doing::UdpStream { message, rate, time } => {
+                let (message, offered, duration) = (*message, *rate, long(*time));
+                let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
+                // A margin for rounding; more than this is not sent.
+                let expected_datagrams = (expected as u64).saturating_add(16);
+                let meeting = Meeting::Listen(UNSET);
+                let receive = UdpReceive { meeting, token, message, expected_datagrams, offered: Some(offered) };
+                let send = UdpSend { meeting: Meeting::Connect(UNSET_PEER), token, message, offered, duration };
+                (Some(Activity::UdpReceive(receive)), Activity::UdpSend(send))
+            }
+            Doing::Requests { transport, message, time, every } => {
+                let (transport, message, duration, every) = (*transport, *message, long(*time), *every);
+                let respond = Respond { on: UNSET, transport, token, message };
+                let request = Request { to: UNSET_PEER, transport, token, message, duration, every };
+                (Some(Activity::Respond(respond)), Activity::Request(request))
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `activity`: one of btu's own.
+
+use std::ops::RangeInclusive;
+
+use btu_network::{Document, Fields};
+use btu_units::{BitRate, Bytes, Span};
+
+use super::super::doing::{ActivityStep, DISK_FILE, Doing};
+use super::setup::{Context, Entry, host};
+use crate::activity::{Transport, Work};
+use crate::program::Part;
+
+/// How long an activity may last.
+const TIMES: RangeInclusive<Span> = Span::from_milliseconds(10)..=Span::from_seconds(3600);
+
+/// The same where nothing is said.
+const TIME: Span = Span::from_seconds(2);
+
+/// How much may be moved, and how much is where nothing is said.
+const AMOUNTS: RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 40);
+const AMOUNT: Bytes = Bytes::new(1_000_000);
+
+/// Bytes of one system call, and payload of a datagram.
+const MESSAGES: RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(16 << 20);
+const DATAGRAMS: RangeInclusive<Bytes> = Bytes::new(40)..=Bytes::new(65_507);
+const MESSAGE: Bytes = Bytes::new(16 << 10);
+const DATAGRAM: Bytes = Bytes::new(1400);
+const QUESTION: Bytes = Bytes::new(32);
+
+/// Socket buffers.
+const WINDOWS: RangeInclusive<Bytes> = Bytes::new(1024)..=Bytes::new(1 << 30);
+
+/// Datagrams, on their schedule.
+const RATES: RangeInclusive<BitRate> =
+    BitRate::from_bits_per_second(1000)..=BitRate::from_bits_per_second(100_000_000_000);
+const RATE: BitRate = BitRate::from_bits_per_second(1_000_000);
+
+/// The kinds, as they are written.
+const KINDS: [(&str, Kind); 6] = [
+    ("cpu", Kind::Cpu),
+    ("disk", Kind::Disk),
+    ("transfer", Kind::Transfer),
+    ("tcp-stream", Kind::TcpStream),
+    ("udp-stream", Kind::UdpStream),
+    ("requests", Kind::Requests),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Cpu,
+    Disk,
+    Transfer,
+    TcpStream,
+    UdpStream,
+    Requests,
+}
+
+/// The activity of an entry.
+pub(super) fn read(entry: &Entry<'_, '_>, document: &Document<'_>, context: &Context<'_>) -> Option<ActivityStep> {
+    let kind = entry.fields.get("activity").and_then(|item| item.word(&KINDS));
+    let on = host(entry, "on", context);
+    let kind = kind?;
+    let to = match kind {
+        Kind::Cpu | Kind::Disk => None,
+        Kind::Transfer | Kind::TcpStream | Kind::UdpStream | Kind::Requests => Some(host(entry, "to", context)?),
+    };
+    if to.is_some() && to == on {
+        document.problem_at(entry.spot, "`on` and `to` are two stations");
+    }
+    let doing = doing(kind, entry.fields)?;
+    Some(ActivityStep { name: entry.name.to_owned(), on: on?, to, part: entry.part, doing })
+        .filter(|step| step.part != Part::Service)
+}
+
+fn doing(kind: Kind, fields: &Fields<'_>) -> Option<Doing> {
+    let amount = || fields.quantity_in("amount", AMOUNTS);
+    let time = || fields.quantity_in("time", TIMES);
+    let message = |bounds: RangeInclusive<Bytes>, usual| fields.quantity_in("message", bounds).unwrap_or(usual);
+    Some(match kind {
+        Kind::Cpu => Doing::Cpu { rounds: fields.whole("rounds", 1..=1_000_000_000).unwrap_or(1000).into() },
+        Kind::Disk => {
+            let file = fields.quantity_in("file", Bytes::new(4096)..=Bytes::new(1 << 36)).unwrap_or(DISK_FILE);
+            Doing::Disk { file, amount: amount().unwrap_or(file) }
+        }
+        Kind::Transfer => Doing::Transfer { amount: amount().unwrap_or(AMOUNT) },
+        Kind::TcpStream => {
+            let message = message(MESSAGES, MESSAGE);
+            let window = fields.quantity_in("window", WINDOWS);
+            let work = match (amount(), time()) {
+                (Some(_), Some(_)) => {
+                    fields.problem("`amount` and `time` both say how much: write one of them");
+                    return None;
+                }
+                (Some(amount), None) => Work::Bytes(amount),
+                (None, Some(time)) => Work::For(time),
+                (None, None) => Work::Bytes(AMOUNT),
+            };
+            Doing::TcpStream { message, amount: work, window }
+        }
+        Kind::UdpStream => {
+            let (message, rate) = (message(DATAGRAMS, DATAGRAM), fields.quantity_in("rate", RATES).unwrap_or(RATE));
+            Doing::UdpStream { message, rate, time: time().unwrap_or(TIME) }
+        }
+        Kind::Requests => {
+            let transport =
+                fields.get("transport").and_then(|item| item.word(&[("tcp", Transport::Tcp), ("udp", Transport::Udp)]));
+            let transport = transport.unwrap_or(Transport::Tcp);
+            let message = message(QUESTION..=Bytes::new(65_507), QUESTION);
+            let every = fields.quantity_in("every", Span::from_microseconds(100)..=Span::from_seconds(10));
+            Doing::Requests { transport, message, time: time().unwrap_or(TIME), every }
+        }
+    })
+}

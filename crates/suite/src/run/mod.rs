@@ -1,0 +1,22 @@
+//! `btu run`: users' own programs and btu's activities on any network, under any load, with factors that are varied together.
+
+mod doing;
+mod effects;
+mod examples;
+mod file;
+mod plan;
+mod row;
+mod value;
+mod verdict;
+
+pub use doing::{ActivityStep, Doing};
+pub use effects::{FactorEffects, Pair};
+pub use examples::{EXAMPLES, Example};
+pub use file::{Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, read};
+pub use plan::{Factor, RunCell, RunPlan};
+pub use row::RunRow;
+pub use value::{Better, Stream, Value, What};
+pub use verdict::{RowUse, RowVerdict, RunVerdict, ValueVerdict};
+
+#[cfg(test)]
+mod tests;

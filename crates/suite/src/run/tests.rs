@@ -1,0 +1,186 @@
+//! Verdicts over records whose truth is known, and the order of cells.
+
+use std::collections::BTreeMap;
+
+use btu_network::Drawing;
+use btu_units::{Bytes, Span, Time};
+
+use super::*;
+use crate::compare::Finding;
+use crate::experiment::{Experiment, Field, Frame, Measured, Observation, Raised};
+use crate::program::{Ended, Ending, Part, Printed, ProgramReport};
+use crate::record::CpuTime;
+
+const FILE: &str = r#"
+name = "product"
+network = "veth"
+[measure.work]
+on = "test"
+run = ["work", "{a}", "{b}", "{c}"]
+values = { took = "elapsed", score = { pattern = "score ([0-9.]+)", unit = "points", better = "higher" } }
+[factors]
+a = [1, 2]
+b = [1, 3]
+c = ["x", "y"]
+[order]
+blocks = 4
+"#;
+
+fn plan() -> RunPlan {
+    let find = |asked: &Asked| {
+        let name = asked.name.clone().unwrap_or_default();
+        let text = btu_network::library_text(&name).ok_or("there is no such network")?.to_owned();
+        let drawing = Drawing::read(&text, &name).map_err(|error| error.to_string())?;
+        let stations = vec!["test".try_into().expect("a name")];
+        Ok(Found { raised: Raised { name, text, stations, congestion_control: None, ipv6: false }, drawing })
+    };
+    let file = read(FILE, "product.toml", &[], Ground::Networks { find: &find, instead: None }).expect("a file");
+    RunPlan {
+        frame: Frame {
+            version: RunPlan::VERSION,
+            seed: 7,
+            profile: "quick".to_owned(),
+            blocks: file.order.at_most_blocks,
+            budget: Span::from_seconds(60),
+            deadline: Span::from_seconds(60),
+            network: Field::Drawing(file.networks[0].raised.clone()),
+        },
+        name: file.name,
+        about: file.about,
+        networks: Vec::new(),
+        factors: file.factors,
+        values: file.values,
+        rows: file.rows,
+        least_blocks: file.order.blocks,
+        until: file.order.until,
+        resolution: file.resolution,
+    }
+}
+
+/// A program that took so many milliseconds, and scored a thousand over them.
+fn seen(milliseconds: f64, code: i32) -> Observation {
+    let text = format!("warming up\nscore {:.6}\n", 1e3 / milliseconds);
+    let printed = Printed { all: text.len() as u64, text };
+    let ended = Ended {
+        ending: Ending::Exited(code),
+        started: Time::from_nanoseconds(1_000),
+        finished: Time::from_nanoseconds(1_000 + (milliseconds * 1e6) as u64),
+        cpu: CpuTime::default(),
+        peak_memory: Bytes::new(5_000_000),
+        least_memory: Bytes::new(4_000_000),
+        voluntary_switches: 3,
+        involuntary_switches: 1,
+        output: printed,
+        errors: Printed::default(),
+        left_running: 0,
+        directory_full: false,
+    };
+    let (name, station) = ("work".to_owned(), "test".try_into().expect("a name"));
+    Observation {
+        programs: vec![ProgramReport { name, station, part: Part::Measured, ended }],
+        ..Observation::default()
+    }
+}
+
+/// Every cell of a plan: `10 ms * a * b`, with one per cent from block to block and a tenth of that from cell to cell.
+fn records(plan: &RunPlan) -> Vec<Measured<RunCell>> {
+    let mut all = Vec::new();
+    for block in 0..plan.frame.blocks {
+        for slot in plan.missing(block, &all) {
+            let [a, b] = [[1.0, 2.0][slot.cell.levels[0]], [1.0, 3.0][slot.cell.levels[1]]];
+            let scatter = f64::from(slot.position * 7 % 5) * 1e-3 - 2e-3;
+            let took = 10.0 * a * b * (1.0 + f64::from(block) * 0.01 + scatter);
+            all.push(plan.record(slot, seen(took, 0)));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_product_has_two_effects_and_no_interaction() {
+    let plan = plan();
+    let verdict = plan.judge(&records(&plan));
+    assert_eq!(verdict.warnings, Vec::new());
+    for value in &verdict.values {
+        let found = value.effects.as_ref().expect("effects");
+        let share = |factors: &[usize]| found.effects.term(factors).expect("a term").share;
+        // ln 2 and ln 3: of the variance 0.285 and 0.715.
+        let (two, three) = (2f64.ln().powi(2), 3f64.ln().powi(2));
+        for (factor, expected) in [(0, two / (two + three)), (1, three / (two + three))] {
+            let share = share(&[factor]);
+            assert!((share.value - expected).abs() < 0.01, "{}: {share:?}", value.name);
+            assert!(share.interval.expect("an interval").low > 0.2, "{}: {share:?}", value.name);
+        }
+        for none in [&[2][..], &[0, 1], &[0, 2], &[1, 2]] {
+            let share = share(none);
+            assert!(share.value < 1e-3 && share.interval.expect("an interval").low < 1e-12, "{none:?}: {share:?}");
+        }
+        assert_eq!((found.blocks, found.pair.is_some()), (4, true));
+    }
+}
+
+#[test]
+fn slowdowns_are_found_within_blocks_whichever_way_is_better() {
+    let plan = plan();
+    let verdict = plan.judge(&records(&plan));
+    for value in &verdict.values {
+        let rows: BTreeMap<&[usize], &RowVerdict> = value.rows.iter().map(|row| (&*row.cell.levels, row)).collect();
+        let slowdown = |levels: &[usize]| rows[levels].slowdown.expect("a slowdown");
+        assert!((slowdown(&[1, 1, 0]).value - 6.0).abs() < 0.05, "{:?}", slowdown(&[1, 1, 0]));
+        assert!(slowdown(&[1, 1, 0]).interval.expect("an interval").contains(6.0));
+        assert_eq!(rows[&[1, 1, 1][..]].finding, Some(Finding::Slower), "{}", value.name);
+        assert_eq!(rows[&[0, 0, 0][..]].finding, None);
+        assert_eq!(rows[&[0, 0, 1][..]].finding, Some(Finding::NoDifferenceSeen), "{:?}", rows[&[0, 0, 1][..]]);
+    }
+}
+
+#[test]
+fn a_cell_without_a_value_says_why_it_does_not_count() {
+    let plan = plan();
+    let slot = plan.missing(0, &[]).remove(0);
+    let failed = plan.record(slot.clone(), seen(1.0, 3));
+    assert_eq!(failed.faults, ["work on test ended with exit code 3; it said last: score 1000.000000"]);
+    let mut silent = seen(1.0, 0);
+    silent.programs[0].ended.output = Printed::default();
+    let missing = plan.record(slot, silent);
+    assert_eq!(missing.faults, ["work.score: `score ([0-9.]+)` matches nothing that was printed; it printed nothing"]);
+    let verdict = plan.judge(&[failed]);
+    assert_eq!(verdict.uses.iter().map(|row| row.invalid).sum::<usize>(), 1);
+}
+
+/// What is missing is the same whether the cells before were measured in one session or in several.
+#[test]
+fn an_interrupted_plan_goes_on_as_it_would_have() {
+    let plan = plan();
+    let all = records(&plan);
+    for cut in 0..all.len() {
+        let mut resumed = all[..cut].to_vec();
+        for block in 0..plan.frame.blocks {
+            for slot in plan.missing(block, &resumed) {
+                let whole = all.iter().find(|one| one.block == block && one.position == slot.position).expect("a cell");
+                assert_eq!(whole.cell, slot.cell);
+                resumed.push(plan.record(slot, whole.seen.clone()));
+            }
+        }
+        assert_eq!(resumed, all);
+    }
+}
+
+#[test]
+fn blocks_end_when_everything_is_known() {
+    let mut plan = plan();
+    (plan.until, plan.frame.blocks) = (Some(0.05), 20);
+    let all = records(&plan);
+    assert_eq!(all.iter().map(|one| one.block).max(), Some(3));
+    plan.until = Some(1e-6);
+    assert_eq!(records(&plan).iter().map(|one| one.block).max(), Some(19));
+}
+
+#[test]
+fn a_plan_is_read_as_it_was_written() {
+    let plan = plan();
+    let text = serde_json::to_string(&plan).expect("JSON");
+    assert_eq!(serde_json::from_str::<RunPlan>(&text).expect("a plan"), plan);
+    let twice = text.replacen("\"levels\":[0,0,1]", "\"levels\":[0,0,0]", 1);
+    assert!(serde_json::from_str::<RunPlan>(&twice).unwrap_err().to_string().contains("twice"));
+}

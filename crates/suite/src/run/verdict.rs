@@ -1,0 +1,253 @@
+//! What a run of `btu run` amounts to.
+
+use btu_stats::{
+    Estimate, Interval, Level, arithmetic_mean, geometric_interval, holm, mean_interval, sample_deviation, student_p,
+};
+use serde::Serialize;
+
+use super::effects::{FactorEffects, effects};
+use super::plan::{RunCell, RunPlan};
+use super::row::{RunRow, program};
+use super::value::{Better, Value};
+use crate::compare::{Finding, Matter, find};
+use crate::experiment::{Measured, Warning, warnings};
+use crate::program::{Part, ProgramReport};
+
+/// The verdict over a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunVerdict {
+    /// One for each value of the plan, in its order.
+    pub values: Vec<ValueVerdict>,
+    /// What each row took, in the order of the plan's rows.
+    pub uses: Vec<RowUse>,
+    /// Reasons to doubt.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a value was.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ValueVerdict {
+    /// What the user calls it.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// One for each row of the plan, in its order.
+    pub rows: Vec<RowVerdict>,
+    /// Which factor decides how much of it; nothing without factors.
+    pub effects: Option<FactorEffects>,
+}
+
+/// A value in one row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RowVerdict {
+    /// The row.
+    pub cell: RunCell,
+    /// The mean with its interval (95 %): geometric where all values are positive, else arithmetic.
+    pub value: Option<Estimate>,
+    /// How many values there are.
+    pub count: usize,
+    /// How many times worse than the baseline, from pairs of cells of one block, with its interval (95 %).
+    pub slowdown: Option<Estimate>,
+    /// The probability of such a difference by chance, adjusted for the number of rows (Holm).
+    pub adjusted_p: Option<f64>,
+    /// Against the baseline.
+    pub finding: Option<Finding>,
+}
+
+impl RowVerdict {
+    /// How fast it is by the baseline: more than 1 is better, as `btu compare` has it.
+    pub fn speed(&self) -> Option<Estimate> {
+        let slowdown = self.slowdown?;
+        let interval = slowdown.interval.map(|ends| Interval { low: 1.0 / ends.high, high: 1.0 / ends.low });
+        Some(Estimate { value: 1.0 / slowdown.value, interval })
+    }
+}
+
+/// What a row's programs took, in the mean over the cells that count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RowUse {
+    /// The row.
+    pub cell: RunCell,
+    /// Cells that do not count.
+    pub invalid: usize,
+    /// Why the first of them does not.
+    pub fault: Option<String>,
+    /// Each measured program's.
+    pub programs: Vec<ProgramUse>,
+}
+
+/// What a program took.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProgramUse {
+    /// What the user calls it.
+    pub name: String,
+    /// From its start to its end, in seconds.
+    pub elapsed_seconds: f64,
+    /// Processor time in user mode, in seconds.
+    pub user_seconds: f64,
+    /// Processor time in the kernel, in seconds.
+    pub system_seconds: f64,
+    /// Most memory that one of its processes had, in bytes: at least what a new process counts of its maker.
+    pub peak_memory_bytes: f64,
+    /// Context switches because it had to wait.
+    pub voluntary_switches: f64,
+    /// Context switches because the processor was taken from it.
+    pub involuntary_switches: f64,
+}
+
+/// The verdict over a plan's records.
+pub(super) fn judge(plan: &RunPlan, cells: &[Measured<RunCell>]) -> RunVerdict {
+    let mut found = warnings(cells);
+    found.extend(left_running(cells));
+    found.extend(too_few(plan, cells));
+    RunVerdict {
+        values: plan.values.iter().map(|value| judge_value(plan, value, cells)).collect(),
+        uses: plan.rows.iter().map(|row| used(plan, row, cells)).collect(),
+        warnings: found,
+    }
+}
+
+/// The valid values of a row, with their blocks.
+pub(super) fn blocks_of(value: &Value, row: &RunRow, cells: &[Measured<RunCell>]) -> Vec<(u32, f64)> {
+    let own = cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid());
+    own.filter_map(|cell| Some((cell.block, value.found(row, &cell.seen).ok()?))).collect()
+}
+
+/// The same without the blocks.
+pub(super) fn values_of(value: &Value, row: &RunRow, cells: &[Measured<RunCell>]) -> Vec<f64> {
+    blocks_of(value, row, cells).into_iter().map(|(_, value)| value).collect()
+}
+
+fn judge_value(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> ValueVerdict {
+    let base = plan.rows.first().map(|row| blocks_of(value, row, cells)).unwrap_or_default();
+    let mut rows: Vec<RowVerdict> = plan
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(place, row)| {
+            let own = blocks_of(value, row, cells);
+            let numbers: Vec<f64> = own.iter().map(|(_, value)| *value).collect();
+            let ratios = if place == 0 { Vec::new() } else { worsening(&own, &base, value.better) };
+            RowVerdict {
+                cell: plan.cell(row),
+                value: mean(&numbers),
+                count: numbers.len(),
+                slowdown: geometric_interval(&ratios, Level::P95),
+                adjusted_p: chance(&ratios),
+                finding: None,
+            }
+        })
+        .collect();
+    conclude(&mut rows);
+    ValueVerdict {
+        name: value.name.clone(),
+        unit: value.unit.clone(),
+        better: value.better,
+        rows,
+        effects: effects(plan, value, cells),
+    }
+}
+
+fn mean(values: &[f64]) -> Option<Estimate> {
+    geometric_interval(values, Level::P95).or_else(|| mean_interval(values, Level::P95))
+}
+
+/// How many times worse each value is than the base's of the same block: what drifts from block to block cancels.
+fn worsening(own: &[(u32, f64)], base: &[(u32, f64)], better: Better) -> Vec<f64> {
+    let pairs = own.iter().filter_map(|(block, value)| {
+        let (_, base) = base.iter().find(|(other, _)| other == block)?;
+        Some(match better {
+            Better::Lower => value / base,
+            Better::Higher => base / value,
+        })
+    });
+    pairs.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect()
+}
+
+/// The probability that the mean logarithm of ratios is as far from 0 by chance (Student's t test).
+fn chance(ratios: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+    let (mean, deviation) = (arithmetic_mean(&logarithms)?, sample_deviation(&logarithms)?);
+    let count = logarithms.len() as f64;
+    if deviation == 0.0 {
+        return Some(if mean == 0.0 { 1.0 } else { 0.0 });
+    }
+    student_p(mean / (deviation / count.sqrt()), count - 1.0)
+}
+
+/// Adjusts the probabilities for their number and finds by the rule of `btu compare`.
+fn conclude(rows: &mut [RowVerdict]) {
+    let adjusted = holm(&rows.iter().filter_map(|row| row.adjusted_p).collect::<Vec<_>>());
+    let asked = rows.iter_mut().filter(|row| row.adjusted_p.is_some());
+    for (row, p) in asked.zip(adjusted) {
+        row.adjusted_p = Some(p);
+    }
+    for row in rows {
+        row.finding = row.speed().map(|speed| find(&speed, row.adjusted_p, Level::P95, Matter::DEFAULT));
+    }
+}
+
+fn used(plan: &RunPlan, row: &RunRow, cells: &[Measured<RunCell>]) -> RowUse {
+    let own: Vec<_> = cells.iter().filter(|cell| cell.cell.levels == row.levels).collect();
+    let names = row.programs.iter().filter(|step| step.part == Part::Measured).map(|step| step.name.as_str());
+    let programs = names.filter_map(|name| {
+        let valid = own.iter().filter(|cell| cell.is_valid());
+        let reports: Vec<_> = valid.filter_map(|cell| program(name, &cell.seen)).collect();
+        (!reports.is_empty()).then(|| taken(name, &reports))
+    });
+    RowUse {
+        cell: plan.cell(row),
+        invalid: own.iter().filter(|cell| !cell.is_valid()).count(),
+        fault: own.iter().find_map(|cell| cell.faults.first().cloned()),
+        programs: programs.collect(),
+    }
+}
+
+fn taken(name: &str, reports: &[&ProgramReport]) -> ProgramUse {
+    let mean =
+        |of: fn(&ProgramReport) -> f64| reports.iter().map(|report| of(report)).sum::<f64>() / reports.len() as f64;
+    ProgramUse {
+        name: name.to_owned(),
+        elapsed_seconds: mean(|report| report.ended.elapsed().seconds()),
+        user_seconds: mean(|report| report.ended.cpu.user.seconds()),
+        system_seconds: mean(|report| report.ended.cpu.system.seconds()),
+        peak_memory_bytes: mean(|report| report.ended.peak_memory.count() as f64),
+        voluntary_switches: mean(|report| report.ended.voluntary_switches as f64),
+        involuntary_switches: mean(|report| report.ended.involuntary_switches as f64),
+    }
+}
+
+/// Programs that went on in the background: their time is not in what was measured.
+fn left_running(cells: &[Measured<RunCell>]) -> Option<Warning> {
+    let reports = cells.iter().flat_map(|cell| &cell.seen.programs);
+    let left: Vec<&ProgramReport> =
+        reports.filter(|report| report.part == Part::Measured && report.ended.left_running > 0).collect();
+    let first = left.first()?;
+    let (name, station, count) = (&first.name, &first.station, first.ended.left_running);
+    Some(Warning {
+        cause: "processes left running",
+        observed: format!(
+            "in {} of {} cells; first {name} on {station} left {count} process{} behind when it ended, which btu ended",
+            left.len(),
+            cells.len(),
+            if count == 1 { "" } else { "es" }
+        ),
+        advice: "what they did is not in the measured time: have the program stay in the foreground",
+    })
+}
+
+/// Without repetition there is no interval.
+fn too_few(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
+    let least = plan
+        .rows
+        .iter()
+        .map(|row| cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid()).count());
+    let least = least.min()?;
+    (least < 3).then(|| Warning {
+        cause: "few repetitions",
+        observed: format!("a row was measured {least} time{}", if least == 1 { "" } else { "s" }),
+        advice: "intervals are wide or missing: measure more blocks (--blocks, or `blocks` in [order])",
+    })
+}
