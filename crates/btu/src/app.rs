@@ -1,8 +1,11 @@
 //! `btu app`: from the command line to a plan.
 
-use btu_suite::app::{AppPlan, Carrier, DEADLINE, Protocol, Workload};
-use btu_suite::experiment::{Experiment, Frame};
-use btu_units::{Bytes, Span};
+use btu_suite::app::{
+    AppCell, AppPlan, Carrier, DEADLINE, Factors, FactorsError, Lines, Protocol, Questions, Speed, Speeds, Workload,
+};
+use btu_suite::experiment::{Experiment, Field, Frame};
+use btu_suite::network::HostName;
+use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{App, Common, ProfileName, or_usual};
 use crate::exit::Refusal;
@@ -24,22 +27,20 @@ pub(crate) fn run(app: &App, common: &Common) -> anyhow::Result<()> {
 fn plan(app: &App) -> anyhow::Result<AppPlan> {
     for (option, time) in [("--application-time", app.application_time), ("--display-time", app.display_time)] {
         if time > LONGEST_WORK {
-            return Err(Refusal::Usage(format!("{option} {time} is too long: at most {LONGEST_WORK} an item")).into());
+            return Err(usage(format!("{option} {time} is too long: at most {LONGEST_WORK} an item")).into());
         }
     }
-    let chosen = Chosen::of(&app.study, (USUAL_RATE, USUAL_DELAY))?;
-    let display = chosen.host("display", app.display.as_deref(), Some(0))?;
-    let application = chosen.host("application", app.application.as_deref(), chosen.last())?;
-    if application == display {
-        let problem = "--application and --display are different stations or hosts: two of them are needed";
-        return Err(Refusal::Usage(problem.to_owned()).into());
-    }
+    let factors = factors(app)?;
+    let Place { network, displays } = place(app, factors.as_ref())?;
     let profile = app.study.profile;
     let (blocks, target, budget) = match profile {
         ProfileName::Quick => (3, Span::from_milliseconds(50), Span::from_seconds(170)),
         ProfileName::Standard => (7, Span::from_milliseconds(500), Span::from_seconds(45 * 60)),
         ProfileName::Full => (15, Span::from_seconds(2), Span::from_seconds(8 * 3600)),
     };
+    // Of an experiment every block counts, or none of its runs does.
+    let budget = if factors.is_some() { budget.max(Span::from_seconds(10 * 60)) } else { budget };
+    let pictures: &[Workload] = if factors.is_some() { &[Workload::StructuredRectangles] } else { &Workload::ALL };
     Ok(AppPlan {
         frame: Frame {
             version: AppPlan::VERSION,
@@ -48,13 +49,96 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
             blocks,
             budget,
             deadline: DEADLINE,
-            network: chosen.field(vec![application, display])?,
+            network,
         },
-        workloads: or_usual(&app.workload, &Workload::ALL),
+        workloads: or_usual(&app.workload, pictures),
         protocols: or_usual(&app.protocol, &Protocol::USUAL),
         carriers: or_usual(&app.transport, &[Carrier::Tcp]),
+        displays,
+        speeds: speeds(app),
+        factors,
+        questions: Questions { within: app.within, at_least: app.at_least },
         application: app.application_time,
         display: app.display_time,
         target,
     })
+}
+
+/// The factors that are tried together, if any are.
+fn factors(app: &App) -> anyhow::Result<Option<Factors>> {
+    let Some(named) = &app.factors else { return Ok(None) };
+    let refused = |error: FactorsError| usage(format!("--factors: {error}"));
+    let factors =
+        if named.is_empty() { Ok(Factors::usual()) } else { Factors::try_from(named.clone()) }.map_err(refused)?;
+    let protocol = app.protocol.first().copied().unwrap_or(Protocol::StopAndWait);
+    let carrier = app.transport.first().copied().unwrap_or(Carrier::Tcp);
+    factors.check(&AppCell::new(Workload::Vectors, protocol, carrier)).map_err(refused)?;
+    Ok(Some(factors))
+}
+
+/// Every speed of the one end with every speed of the other; nothing where none is named.
+fn speeds(app: &App) -> Vec<Speeds> {
+    if app.application_speed.is_empty() && app.display_speed.is_empty() {
+        return Vec::new();
+    }
+    let displays = or_usual(&app.display_speed, &[Speed::FULL]);
+    let with = |application: Speed| displays.iter().map(move |&display| Speeds { application, display });
+    or_usual(&app.application_speed, &[Speed::FULL]).into_iter().flat_map(with).collect()
+}
+
+/// Where it is measured.
+struct Place {
+    network: Field,
+    /// The displays, where there are several.
+    displays: Vec<HostName>,
+}
+
+fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
+    if let Some(lines) = factors.map(|factors| lines(app, factors)).transpose()?.flatten() {
+        let displays = lines.displays();
+        let chosen = Chosen::written(&app.study, "lines", lines.text())?;
+        let application = chosen.host(Lines::APPLICATION, None, Some(0))?;
+        let stations = std::iter::once(application).chain(displays.iter().cloned()).collect();
+        return Ok(Place { network: chosen.field(stations)?, displays });
+    }
+    let chosen = Chosen::of(&app.study, (USUAL_RATE, USUAL_DELAY))?;
+    let named = |name: &String| chosen.host("display", Some(name), None);
+    let mut displays = app.display.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    if displays.is_empty() {
+        displays.push(chosen.host("display", None, Some(0))?);
+    }
+    let application = chosen.host("application", app.application.as_deref(), chosen.last())?;
+    if displays.contains(&application) {
+        let problem = "--application and --display are different stations or hosts: two of them are needed";
+        return Err(usage(problem.to_owned()).into());
+    }
+    if (1..displays.len()).any(|place| displays[..place].contains(&displays[place])) {
+        return Err(usage("--display names a station twice".to_owned()).into());
+    }
+    let stations = std::iter::once(application).chain(displays.iter().cloned()).collect();
+    if displays.len() == 1 {
+        displays.clear();
+    }
+    Ok(Place { network: chosen.field(stations)?, displays })
+}
+
+/// The lines that the factors rate and delay ask for; the other of the two is that of the line which is named, or the usual.
+fn lines(app: &App, factors: &Factors) -> anyhow::Result<Option<Lines>> {
+    let asked = app.study.network.as_deref().unwrap_or(USUAL_RATE);
+    let rate = asked.parse::<BitRate>();
+    let usual_delay = if app.study.network.is_some() { Span::ZERO } else { USUAL_DELAY };
+    let delay = app.study.delay.unwrap_or(usual_delay);
+    let lines = factors.lines(rate.clone().unwrap_or(BitRate::from_megabits_per_second(10)), delay);
+    let is_named = rate.is_err() || app.application.is_some() || !app.display.is_empty();
+    let is_elsewhere = app.study.real.hosts.is_some() || !app.study.real.ssh.is_empty();
+    if lines.is_some() && (is_named || is_elsewhere) {
+        let problem = "--factors: rate and delay are those of lines that are drawn for it; leave them out with another \
+                       network, stations or hosts (--factors display,application,protocol,transport)";
+        return Err(usage(problem.to_owned()).into());
+    }
+    Ok(lines)
+}
+
+fn usage(problem: String) -> Refusal {
+    Refusal::Usage(problem)
 }

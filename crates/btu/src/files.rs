@@ -94,6 +94,11 @@ impl Source {
         Self { name: name.to_owned(), text, directory: Some(directory.to_owned()) }
     }
 
+    /// A text that this program wrote itself.
+    pub(crate) fn written(name: &str, text: String) -> Self {
+        Self { name: name.to_owned(), text, directory: None }
+    }
+
     /// The text with the settings as remarks before it: what was set belongs to the network as much as what its file says.
     pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
         settings.iter().fold(String::new(), |set, (key, value)| set + &format!("{SETTING}{key}={value}\n")) + &self.text

@@ -217,10 +217,19 @@ impl<'a> Chosen<'a> {
         })
     }
 
+    /// A network file that a command writes itself.
+    pub(crate) fn written(options: &StudyOptions, name: &str, text: String) -> anyhow::Result<Self> {
+        Self::of_text(options, NetworkText::read(files::Source::written(name, text), &options.settings)?)
+    }
+
     fn raised(options: &StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
         let asked = options.network.as_deref().unwrap_or(usual.0);
         let delay = options.delay.or_else(|| options.network.is_none().then_some(usual.1));
-        let NetworkText { name, source, text, drawing } = NetworkText::of(asked, delay, &options.settings, None)?;
+        Self::of_text(options, NetworkText::of(asked, delay, &options.settings, None)?)
+    }
+
+    fn of_text(options: &StudyOptions, network: NetworkText) -> anyhow::Result<Self> {
+        let NetworkText { name, source, text, drawing } = network;
         let congestion_control = options.congestion.checked()?;
         let hosts = drawing.stations.iter().map(HostName::from).collect();
         let place = Place::Raised { name, source, text, drawing, congestion_control };

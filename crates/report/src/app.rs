@@ -1,11 +1,16 @@
 //! The result of `btu app` as a report.
 
+mod backwards;
+mod factors;
+mod way;
+
 use btu_suite::app::{AppPlan, AppRow, AppVerdict};
 
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
 use crate::number::{percent, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
+use way::{Columns, way};
 
 /// Milliseconds in a second, microseconds in a second.
 const MILLI: f64 = 1e3;
@@ -13,13 +18,21 @@ const MICRO: f64 = 1e6;
 
 impl Reported for AppPlan {
     fn page(&self, verdict: &AppVerdict, stored: &StoredRun<'_>) -> Page {
-        let sections = vec![rates(verdict), prediction(verdict), shares(verdict), memory(verdict), pictures(verdict)];
+        let columns = Columns::of(&verdict.rows);
+        let [which, pairs] = factors::sections(verdict);
+        let [trips, bandwidth] = backwards::sections(verdict, columns);
+        let rates = rates(verdict, columns);
+        let rest = [prediction(verdict, columns), shares(verdict, columns), memory(verdict), pictures(verdict)];
+        let sections = [which, pairs, rates, trips, bandwidth].into_iter().chain(rest).collect();
         stored.page(headline(verdict), warned(&verdict.warnings), sections)
     }
 }
 
 /// The fastest and the slowest way of the first picture.
 fn headline(verdict: &AppVerdict) -> String {
+    if let Some(which) = verdict.factors.as_ref().and_then(factors::headline) {
+        return which;
+    }
     let Some(first) = verdict.rows.first() else { return "Nothing was asked for".to_owned() };
     let rate = |row: &AppRow| row.items_per_second.map(|rate| rate.value);
     let mut rows: Vec<(&AppRow, f64)> = verdict
@@ -32,30 +45,26 @@ fn headline(verdict: &AppVerdict) -> String {
     let (Some((best, most)), Some((worst, least))) = (rows.first(), rows.last()) else {
         return "No picture was drawn".to_owned();
     };
-    let way = |row: &AppRow| format!("{} over {}", row.cell.protocol, row.cell.carrier);
     format!(
         "{}: {} items/s by {}, {} by {}: {} times as many",
         first.cell.workload,
         three_digits(*most),
-        way(best),
+        way(&best.cell),
         three_digits(*least),
-        way(worst),
+        way(&worst.cell),
         three_digits(most / least)
     )
 }
 
-fn rates(verdict: &AppVerdict) -> Option<Section> {
-    let head = ["picture", "protocol", "transport", "items/s", "ms a picture", "requests"];
-    let mut table = Table::new("Items per second", &head, 3);
+fn rates(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
+    let mut table = columns.table("Items per second", &["items/s", "ms a picture", "requests"]);
     for row in &verdict.rows {
-        table.rows.push(vec![
-            Cell::text(row.cell.workload.name()),
-            Cell::text(row.cell.protocol.to_string()),
-            Cell::text(row.cell.carrier.name()),
+        let measured = [
             Cell::estimate(row.items_per_second.as_ref(), 1.0),
             Cell::estimate(row.seconds.as_ref(), 1.0 / MILLI),
             Cell::count(row.requests),
-        ]);
+        ];
+        table.rows.push(columns.cells(&row.cell).into_iter().chain(measured).collect());
     }
     let mut blocks = vec![Block::Figure(figure(verdict, table))];
     if let Some(shares) = &verdict.shares {
@@ -79,7 +88,7 @@ fn figure(verdict: &AppVerdict, table: Table) -> Figure {
     let mut series: Vec<Series> = Vec::new();
     for row in &verdict.rows {
         let Some(rate) = row.items_per_second else { continue };
-        let way = format!("{} {}", row.cell.protocol, row.cell.carrier);
+        let way = way(&row.cell);
         let place = ways.iter().position(|other| *other == way).unwrap_or_else(|| {
             ways.push(way);
             ways.len() - 1
@@ -107,30 +116,19 @@ fn figure(verdict: &AppVerdict, table: Table) -> Figure {
     }
 }
 
-fn prediction(verdict: &AppVerdict) -> Option<Section> {
+fn prediction(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
     let rows = verdict.rows.iter().filter(|row| row.expected_seconds.is_some());
-    let head = [
-        "picture",
-        "protocol",
-        "transport",
-        "application, us",
-        "display, us",
-        "expected, ms",
-        "measured, ms",
-        "error, %",
-    ];
-    let mut table = Table::new("Closed form and measured", &head, 3);
+    let head = ["application, us", "display, us", "expected, ms", "measured, ms", "error, %"];
+    let mut table = columns.table("Closed form and measured", &head);
     for row in rows {
-        table.rows.push(vec![
-            Cell::text(row.cell.workload.name()),
-            Cell::text(row.cell.protocol.to_string()),
-            Cell::text(row.cell.carrier.name()),
-            Cell::number(row.application_seconds.map(|seconds| seconds * MICRO)),
-            Cell::number(row.display_seconds.map(|seconds| seconds * MICRO)),
-            Cell::number(row.expected_seconds.map(|seconds| seconds * MILLI)),
-            Cell::number(row.seconds.map(|seconds| seconds.value * MILLI)),
-            Cell::number(row.error.map(|error| error * 100.0)),
-        ]);
+        let numbers = [
+            row.application_seconds.map(|seconds| seconds * MICRO),
+            row.display_seconds.map(|seconds| seconds * MICRO),
+            row.expected_seconds.map(|seconds| seconds * MILLI),
+            row.seconds.map(|seconds| seconds.value * MILLI),
+            row.error.map(|error| error * 100.0),
+        ];
+        table.rows.push(columns.cells(&row.cell).into_iter().chain(numbers.map(Cell::number)).collect());
     }
     if table.rows.is_empty() {
         return None;
@@ -140,16 +138,14 @@ fn prediction(verdict: &AppVerdict) -> Option<Section> {
 }
 
 /// What a picture's time is made of, by the closed form.
-fn shares(verdict: &AppVerdict) -> Option<Section> {
-    let head = ["picture", "protocol", "transport", "bandwidth", "delay", "application", "display"];
-    let mut table = Table::new("Per cent of the time", &head, 3);
+fn shares(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
+    let mut table = columns.table("Per cent of the time", &["bandwidth", "delay", "application", "display"]);
     for row in &verdict.rows {
         let Some(shares) = row.shares else { continue };
         let parts = [shares.bandwidth, shares.delay, shares.application, shares.display];
-        let names = [row.cell.workload.name().to_owned(), row.cell.protocol.to_string(), row.cell.carrier.to_string()];
         let parts =
             parts.map(|part| Cell::Number { value: part * 100.0, shown: percent(part.max(0.0)), interval: None });
-        table.rows.push(names.map(Cell::text).into_iter().chain(parts).collect());
+        table.rows.push(columns.cells(&row.cell).into_iter().chain(parts).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     let note = "per cent of a picture's time, by the closed form: what one per cent less of each would save";
@@ -157,13 +153,17 @@ fn shares(verdict: &AppVerdict) -> Option<Section> {
 }
 
 fn memory(verdict: &AppVerdict) -> Option<Section> {
-    let mut table = Table::new("Octets", &["picture", "display file", "bitmap"], 1);
+    let mut table = Table::new("Octets", &["picture", "display file", "in memory", "bitmap"], 1);
     for memory in &verdict.memory {
-        let cells = [Cell::count(memory.file.count()), Cell::count(memory.bitmap.count())];
+        let cells = [memory.file, memory.memory, memory.bitmap].map(|bytes| Cell::count(bytes.count()));
         table.rows.push(std::iter::once(Cell::text(memory.workload.name())).chain(cells).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    Section::of("What the display keeps", "as in Table 5-2 of the study", blocks)
+    Section::of(
+        "What the display keeps",
+        "as in Table 5-2 of the study, 20 octets an item; and the memory that the display held for it",
+        blocks,
+    )
 }
 
 fn pictures(verdict: &AppVerdict) -> Option<Section> {

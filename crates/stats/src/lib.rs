@@ -26,7 +26,6 @@ mod ratio;
 mod spread;
 mod stop;
 mod trimmed;
-mod two_way;
 mod warm_up;
 mod welford;
 
@@ -53,6 +52,5 @@ pub use ratio::fieller;
 pub use spread::{mean_interval, median, sample_deviation, sample_variance};
 pub use stop::{Decision, StopRule, netperf_width, student_half_width};
 pub use trimmed::{relative_range, trimmed_mean};
-pub use two_way::TwoWay;
 pub use warm_up::warm_up;
 pub use welford::Welford;

@@ -32,6 +32,6 @@ pub mod sample;
 pub mod schedule;
 pub mod script;
 pub mod speed;
-mod text;
+pub mod text;
 pub mod verdict;
 pub mod work;

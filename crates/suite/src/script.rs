@@ -419,7 +419,7 @@ mod tests {
 
     use super::*;
     use crate::activity::{DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd};
-    use crate::app::{Drawing, Protocol, Workload};
+    use crate::app::{Drawing, Protocol, Speeds, Workload};
     use crate::copy::{Cache, FilePlace, Program, Storage};
     use crate::hint::HintPlan;
     use crate::lan::{StationProgram, Task};
@@ -509,6 +509,7 @@ mod tests {
             protocol: Protocol::Batched,
             application: Span::ZERO,
             display: Span::ZERO,
+            speeds: Speeds::default(),
             target: Span::ZERO,
             most_pictures: 1,
         };

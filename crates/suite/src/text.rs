@@ -20,3 +20,14 @@ macro_rules! stored_as_text {
 }
 
 pub(crate) use stored_as_text;
+
+/// The one of `all` that is called so.
+///
+/// # Errors
+/// Says that there is no `what` of that name, and which there are.
+pub fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, String> {
+    all.iter().copied().find(|one| name(*one) == text).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+        format!("there is no {what} `{text}`; there are {}", names.join(", "))
+    })
+}

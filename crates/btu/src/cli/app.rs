@@ -1,6 +1,6 @@
 //! What may be written after `btu app`.
 
-use btu_suite::app::{Carrier, Protocol, ProtocolError, Workload};
+use btu_suite::app::{Carrier, Factor, Protocol, ProtocolError, Speed, Workload};
 use btu_units::Span;
 use clap::Args;
 
@@ -16,6 +16,11 @@ Examples:
   btu app --display-time '2 ms'                   with a display that takes 2 ms for each item
   btu app --hosts lab.toml --application alpha --display beta
                                                   between real hosts
+  btu app --network telephone --application host --display terminal-2400,terminal-9600
+                                                  on several lines, one after the other
+  btu app --factors                               which matters most: processors, protocol, transport, rate or delay?
+  btu app --factors protocol=stop-and-wait..window-8,delay='10 ms..200 ms',rate='1 Mb/s..50 Mb/s'
+  btu app --within '100 ms' --at-least 5000/s     how few round trips, how little bandwidth would do
   btu app --resume latest                         finish an interrupted run
 
 An application on one station sends the items of a picture to a display on another, which keeps and draws them. Every way
@@ -27,20 +32,38 @@ pub(crate) struct App {
     #[command(flatten)]
     pub(crate) study: StudyOptions,
     /// Only these pictures: vectors, rectangles, structured-rectangles, text
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = workload)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Workload::named)]
     pub(crate) workload: Vec<Workload>,
-    /// Only these protocols: stop-and-wait, window-N, pipelined, batched, redraw, bitmap
+    /// Only these protocols: stop-and-wait, window-N, pipelined, construction, batched, redraw, bitmap
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
     /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2 [default: tcp]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = carrier)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Carrier::named)]
     pub(crate) transport: Vec<Carrier>,
     /// The application's station [default: the one called `application`, else the last]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) application: Option<String>,
-    /// The display's station [default: the one called `display`, else the first]
-    #[arg(long, value_name = "STATION|HOST")]
-    pub(crate) display: Option<String>,
+    /// The display's station, or several [default: the one called `display`, else the first]
+    #[arg(long, value_name = "STATION|HOST", value_delimiter = ',')]
+    pub(crate) display: Vec<String>,
+    /// Try factors together, half of all combinations from five on, and rank them by what of the rates' variance they make:
+    /// display, application, protocol, transport, rate, delay, picture; with levels as in delay='1 ms..100 ms' [default: the
+    /// first six]
+    #[arg(long, value_name = "FACTOR[=LOW..HIGH]", value_delimiter = ',', value_parser = factor)]
+    #[arg(num_args = 0..)]
+    pub(crate) factors: Option<Vec<Factor>>,
+    /// Shares of the application's processor speed, such as 100%,50%: it spins for the rest of the time
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    pub(crate) application_speed: Vec<Speed>,
+    /// Shares of the display's processor speed
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    pub(crate) display_speed: Vec<Speed>,
+    /// Ask the closed form how many round trips a picture may have to take no longer than this
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) within: Option<Span>,
+    /// Ask the closed form how much bandwidth it takes to show so many items a second, such as 500/s
+    #[arg(long, value_name = "NUMBER/s", value_parser = per_second)]
+    pub(crate) at_least: Option<f64>,
     /// What the application computes for each item, beside making it
     #[arg(long, value_name = "TIME", default_value = "0 ms", value_parser = quantity::<Span>)]
     pub(crate) application_time: Span,
@@ -49,22 +72,18 @@ pub(crate) struct App {
     pub(crate) display_time: Span,
 }
 
-fn workload(text: &str) -> Result<Workload, String> {
-    named(text, "picture", &Workload::ALL, Workload::name)
-}
-
 fn protocol(text: &str) -> Result<Protocol, String> {
     text.parse().map_err(|error: ProtocolError| error.to_string())
 }
 
-fn carrier(text: &str) -> Result<Carrier, String> {
-    named(text, "transport", &Carrier::ALL, Carrier::name)
+/// Factors as they are written one after the other, or all of the usual ones.
+fn factor(text: &str) -> Result<Factor, String> {
+    Factor::parse(text).map_err(|error| error.to_string())
 }
 
-/// The one of `all` that is called so.
-pub(super) fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, String> {
-    all.iter().copied().find(|one| name(*one) == text).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
-        format!("there is no {what} `{text}`; there are {}", names.join(", "))
-    })
+/// A rate that is to be reached, such as 60/s.
+fn per_second(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
+    let rate = number.filter(|rate| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| format!("`{text}` is no number of items a second; write one such as 60/s"))
 }

@@ -72,5 +72,5 @@ pub(crate) enum BackgroundName {
 }
 
 fn task(text: &str) -> Result<Task, String> {
-    super::app::named(text, "task", &Task::ALL, Task::name)
+    btu_suite::text::named(text, "task", &Task::ALL, Task::name)
 }

@@ -4,10 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Carrier, Protocol, Workload};
+use super::{Carrier, Protocol, Speeds, Workload};
+use crate::network::HostName;
 
 /// A picture, drawn in one way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AppCell {
     /// The picture.
     pub workload: Workload,
@@ -15,10 +16,31 @@ pub struct AppCell {
     pub protocol: Protocol,
     /// What carries the requests.
     pub carrier: Carrier,
+    /// On which of several displays; the plan's own where there is one only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<HostName>,
+    /// How fast the processors are made to be.
+    #[serde(default, skip_serializing_if = "Speeds::are_full")]
+    pub speeds: Speeds,
+}
+
+impl AppCell {
+    /// On the plan's only display, at full speed.
+    pub const fn new(workload: Workload, protocol: Protocol, carrier: Carrier) -> Self {
+        let speeds = Speeds { application: super::Speed::FULL, display: super::Speed::FULL };
+        Self { workload, protocol, carrier, display: None, speeds }
+    }
 }
 
 impl fmt::Display for AppCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.workload, self.protocol, self.carrier)
+        write!(f, "{} {} {}", self.workload, self.protocol, self.carrier)?;
+        if let Some(display) = &self.display {
+            write!(f, " at {display}")?;
+        }
+        if self.speeds.are_full() {
+            return Ok(());
+        }
+        write!(f, " application {} display {}", self.speeds.application, self.speeds.display)
     }
 }

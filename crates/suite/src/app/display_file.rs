@@ -82,6 +82,12 @@ impl DisplayFile {
         self.items * REQUEST_BYTES
     }
 
+    /// Octets of memory that the items and their symbols hold, as they are kept by this program.
+    pub fn memory(&self) -> usize {
+        let kept = |items: &Vec<Item>| items.capacity() * size_of::<Item>() + size_of::<(Symbol, Vec<Item>)>();
+        self.symbols.values().map(kept).sum()
+    }
+
     /// Draws the whole picture.
     pub(super) fn draw(&self, picture: &mut Picture) -> Result<(), DisplayError> {
         self.draw_item(&Item::Call { symbol: Symbol::PICTURE, at: Point::default() }, picture)

@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{Protocol, Request, Workload};
+use super::{Protocol, Request, Speeds, Workload};
 
 /// What both ends have agreed on before they meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Drawing {
     /// What the display computes for each request, on top of drawing it.
     #[serde(rename = "display_ns")]
     pub display: Span,
+    /// How fast either end computes: what it does by itself, and what it is to compute on top of that.
+    #[serde(default, skip_serializing_if = "Speeds::are_full")]
+    pub speeds: Speeds,
     /// The picture is drawn anew until this time has passed, once at least.
     #[serde(rename = "target_ns")]
     pub target: Span,
@@ -39,6 +42,7 @@ impl Drawing {
     pub fn requests(&self) -> Vec<Request> {
         match self.protocol {
             Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined => self.workload.requests(true),
+            Protocol::Construction => self.workload.requests(false),
             Protocol::Batched => self.workload.requests(false).into_iter().chain([Request::Show]).collect(),
             Protocol::Redraw => vec![Request::Redraw],
             Protocol::Bitmap => pieces(),
@@ -100,6 +104,9 @@ pub struct Displayed {
     pub digest: String,
     /// Octets of the display file after the last picture, as Table 5-2 counts them.
     pub file: Bytes,
+    /// Octets of memory that the display file held then.
+    #[serde(rename = "memory_bytes", default)]
+    pub memory: Bytes,
 }
 
 #[cfg(test)]
@@ -109,14 +116,14 @@ mod tests {
 
     fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
         let (application, display, target) = (Span::ZERO, Span::ZERO, Span::ZERO);
-        Drawing { workload, protocol, application, display, target, most_pictures: 1 }
+        Drawing { workload, protocol, application, display, speeds: Speeds::default(), target, most_pictures: 1 }
     }
 
     #[test]
     fn every_protocol_s_requests_leave_the_workload_s_picture() {
         for workload in Workload::ALL {
             let expected = workload.picture();
-            for protocol in Protocol::USUAL {
+            for protocol in Protocol::USUAL.into_iter().chain([Protocol::Construction]) {
                 let drawing = drawing(workload, protocol);
                 let mut display = Display::default();
                 for request in drawing.before().iter().chain(&drawing.requests()) {
@@ -125,6 +132,10 @@ mod tests {
                         let (from, to) = (offset as usize, (offset + length) as usize);
                         display.set_bits(offset, &expected.bits()[from..to]).unwrap();
                     }
+                }
+                if protocol == Protocol::Construction {
+                    assert_eq!(display.picture().pixels_set(), 0, "nothing is shown");
+                    display.take(&Request::Show).unwrap();
                 }
                 assert_eq!(display.picture(), &expected, "{workload} {protocol}");
             }

@@ -17,6 +17,8 @@ pub struct Ways {
     reply: Passage,
     packed: Passage,
     piece: Passage,
+    /// Of frames, that the slowest part of the way carries.
+    line_bits_per_second: f64,
 }
 
 /// What each end computes for one request, in seconds.
@@ -48,19 +50,44 @@ impl Ways {
             reply: passage(drawing, display, application, REPLY_BYTES + record + AROUND_SEGMENT)?,
             packed: Passage { occupied: full.occupied / TOGETHER as f64, ..full },
             piece: there(REQUEST_BYTES + BITMAP_PIECE)?,
+            line_bits_per_second: 8.0 * (TOGETHER * REQUEST_BYTES + record + AROUND_SEGMENT) as f64 / full.occupied,
         })
+    }
+
+    /// Bits per second of frames that the slowest part of the way carries.
+    pub const fn line_bits_per_second(&self) -> f64 {
+        self.line_bits_per_second
+    }
+
+    /// The same ways with so many times the bandwidth.
+    #[must_use]
+    pub fn with_bandwidth(&self, times: f64) -> Self {
+        let faster = self.map(|passage| Passage { occupied: passage.occupied / times, ..passage });
+        Self { line_bits_per_second: self.line_bits_per_second * times, ..faster }
+    }
+
+    /// Seconds that a picture of so many requests takes with any window, one of a whole picture included.
+    pub fn windowed_seconds(&self, window: u64, requests: u64, work: Work) -> Option<f64> {
+        self.items(requests, work).windowed(window as f64).value
+    }
+
+    fn items(&self, requests: u64, work: Work) -> RemoteItems {
+        let Self { request, reply, packed, .. } = *self;
+        let Work { application, display } = work;
+        RemoteItems { items: requests as f64, request, reply, packed, application, display }
     }
 
     /// Seconds that a picture of so many requests takes.
     pub fn seconds(&self, protocol: Protocol, requests: u64, work: Work) -> Option<f64> {
-        let Self { request, reply, packed, piece } = *self;
-        let Work { application, display } = work;
-        let items = RemoteItems { items: requests as f64, request, reply, packed, application, display };
+        let Self { reply, piece, .. } = *self;
+        let items = self.items(requests, work);
         let answer = match protocol {
             Protocol::StopAndWait | Protocol::Redraw => items.stop_and_wait(),
             Protocol::Window(window) => items.windowed(f64::from(window)),
             // The last one is answered.
-            Protocol::Pipelined => items.pipelined().map(|seconds| seconds + reply.occupied + reply.beyond),
+            Protocol::Pipelined | Protocol::Construction => {
+                items.pipelined().map(|seconds| seconds + reply.occupied + reply.beyond)
+            }
             Protocol::Bitmap => {
                 let pieces = RemoteItems { packed: piece, ..items };
                 pieces.pipelined().map(|seconds| seconds + reply.occupied + reply.beyond)
@@ -115,8 +142,9 @@ impl Ways {
     }
 
     fn map(&self, change: impl Fn(Passage) -> Passage) -> Self {
-        let Self { request, reply, packed, piece } = *self;
-        Self { request: change(request), reply: change(reply), packed: change(packed), piece: change(piece) }
+        let Self { request, reply, packed, piece, line_bits_per_second } = *self;
+        let [request, reply, packed, piece] = [request, reply, packed, piece].map(change);
+        Self { request, reply, packed, piece, line_bits_per_second }
     }
 }
 
@@ -151,7 +179,8 @@ delay = \"10 ms\"
         let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 2e-3, "{found} {expected}");
         let round = 8.0 * (98.0 + 86.0) / 1e6 + 0.020;
         near(seconds(Protocol::StopAndWait, 100), 100.0 * round);
-        near(seconds(Protocol::Window(4), 100), 25.0 * round);
+        // Twenty-five groups; the last item is three requests on the line behind the first of its group.
+        near(seconds(Protocol::Window(4), 100), 25.0 * round + 3.0 * 8.0 * 110.0 / 1e6);
         // 72 requests in 1440 octets are 1530 on the line.
         let item = 8.0 * 1530.0 / 72.0 / 1e6;
         near(seconds(Protocol::Pipelined, 720), 720.0 * item + 0.020 + 8.0 * (86.0 - 12.0) / 1e6);

@@ -4,11 +4,14 @@
 //! An application sends [`Request`]s of 20 octets. A [`Display`] keeps their items in a [`DisplayFile`] of symbols that may
 //! call each other, and draws them into a [`Picture`], whose digest tells whether two ways of sending left the same.
 
+mod backwards;
 mod cell;
 mod display;
 mod display_file;
 mod drawing;
+mod effects;
 mod expected;
+mod factors;
 mod font;
 mod inverter;
 mod item;
@@ -16,19 +19,24 @@ mod picture;
 mod plan;
 mod protocol;
 mod request;
+mod speed;
 mod verdict;
 mod workload;
 
+pub use backwards::{Bandwidth, MostTrips, Questions, Trips};
 pub use cell::AppCell;
 pub use display::Display;
 pub use display_file::{DisplayError, DisplayFile};
 pub use drawing::{Displayed, Drawing, Drawn};
+pub use effects::{FactorRow, FactorShares, PairRow};
 pub use expected::{TimeShares, Ways, Work};
+pub use factors::{Factor, FactorError, Factors, FactorsError, Line, Lines};
 pub use item::{Item, Point, Stipple, Symbol};
 pub use picture::{HEIGHT, PICTURE_BYTES, Picture, WIDTH};
 pub use plan::{AppPlan, DEADLINE};
 pub use protocol::{BITMAP_PIECE, Carrier, Protocol, ProtocolError, REPLY_BYTES, TOGETHER};
 pub use request::{REQUEST_BYTES, Request, RequestError};
+pub use speed::{Speed, SpeedError, Speeds};
 pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, ProtocolShares};
 pub use workload::Workload;
 pub(crate) use workload::vector_pixels;

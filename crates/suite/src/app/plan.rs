@@ -6,7 +6,7 @@ use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{AppVerdict, judge};
-use super::{AppCell, Carrier, Drawing, Protocol, Workload};
+use super::{AppCell, Carrier, Drawing, Factors, Protocol, Questions, Speeds, Workload};
 use crate::activity::{Activity, DrawEnd, Meeting, Order, PipeMeeting};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
@@ -33,6 +33,19 @@ pub struct AppPlan {
     /// What carries them. Cells that a carrier cannot carry are left out.
     #[serde(deserialize_with = "border::once")]
     pub carriers: Vec<Carrier>,
+    /// The displays, where cells are drawn on several; they are hosts of the frame, as the application is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
+    pub displays: Vec<HostName>,
+    /// How fast the processors are made to be, one after the other; at full speed where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
+    pub speeds: Vec<Speeds>,
+    /// Factors that are tried together; what they do not say is the first of every list above. Without them every level of
+    /// these lists is tried with every other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factors: Option<Factors>,
+    /// What is asked of the closed forms.
+    #[serde(default, skip_serializing_if = "Questions::are_none")]
+    pub questions: Questions,
     /// What the application computes for each request, on top of making it.
     #[serde(rename = "application_ns")]
     pub application: Span,
@@ -46,25 +59,71 @@ pub struct AppPlan {
 
 impl AppPlan {
     /// Requests of one picture.
-    pub(super) fn requests(&self, cell: AppCell) -> u64 {
+    pub(super) fn requests(&self, cell: &AppCell) -> u64 {
         self.drawing(cell).requests().len() as u64
     }
 
-    fn drawing(&self, cell: AppCell) -> Drawing {
+    /// What is seen of one picture when it is there: what a rate counts.
+    pub(super) fn shown(&self, cell: &AppCell) -> u64 {
+        cell.workload.shown()
+    }
+
+    fn drawing(&self, cell: &AppCell) -> Drawing {
         Drawing {
             workload: cell.workload,
             protocol: cell.protocol,
             application: self.application,
             display: self.display,
+            speeds: cell.speeds,
             target: self.target,
             most_pictures: Drawing::MOST_PICTURES,
         }
     }
 
-    /// Where the application and the display run.
-    pub fn hosts(&self) -> [Option<&HostName>; 2] {
-        self.frame.network.ends()
+    /// Where a cell's application and display run.
+    pub fn hosts<'a>(&'a self, cell: &'a AppCell) -> [Option<&'a HostName>; 2] {
+        let [application, display] = self.frame.network.ends();
+        [application, cell.display.as_ref().or(display)]
     }
+
+    /// Every level of every list with every other, as far as transports carry them.
+    fn crossed(&self) -> Vec<AppCell> {
+        let displays: Vec<Option<HostName>> = several(&self.displays, |display| Some(display.clone()));
+        let speeds = several(&self.speeds, |speeds| *speeds);
+        let mut cells = Vec::new();
+        for (&workload, &protocol) in crossed(&self.workloads, &self.protocols) {
+            let carriers: Vec<Carrier> =
+                self.carriers.iter().copied().filter(|carrier| carrier.carries(protocol)).collect();
+            for (&carrier, (display, &speeds)) in carriers
+                .iter()
+                .flat_map(|carrier| crossed(&displays, &speeds).map(move |rest| (carrier, rest)).collect::<Vec<_>>())
+            {
+                cells.push(AppCell { display: display.clone(), speeds, ..AppCell::new(workload, protocol, carrier) });
+            }
+        }
+        cells
+    }
+
+    /// The cell that has the first level of everything.
+    fn base(&self) -> Option<AppCell> {
+        let (workload, protocol, carrier) = (self.workloads.first()?, self.protocols.first()?, self.carriers.first()?);
+        let speeds = self.speeds.first().copied().unwrap_or_default();
+        Some(AppCell {
+            display: self.displays.first().cloned(),
+            speeds,
+            ..AppCell::new(*workload, *protocol, *carrier)
+        })
+    }
+}
+
+/// Each of `list`, or what there is where it is empty.
+fn several<T, U: Default>(list: &[T], one: impl Fn(&T) -> U) -> Vec<U> {
+    if list.is_empty() { vec![U::default()] } else { list.iter().map(one).collect() }
+}
+
+/// Every one with every other.
+fn crossed<'a, A, B>(first: &'a [A], second: &'a [B]) -> impl Iterator<Item = (&'a A, &'a B)> {
+    first.iter().flat_map(move |a| second.iter().map(move |b| (a, b)))
 }
 
 /// How a carrier's sockets are set up.
@@ -89,14 +148,10 @@ impl Experiment for AppPlan {
     }
 
     fn cells(&self) -> Vec<AppCell> {
-        let mut cells = Vec::new();
-        for &workload in &self.workloads {
-            for &protocol in &self.protocols {
-                let carriers = self.carriers.iter().filter(|carrier| carrier.carries(protocol));
-                cells.extend(carriers.map(|&carrier| AppCell { workload, protocol, carrier }));
-            }
+        match (&self.factors, self.base()) {
+            (Some(factors), Some(base)) => factors.cells(&base),
+            _ => self.crossed(),
         }
-        cells
     }
 
     /// The display listens, the application draws on it and keeps the time.
@@ -105,12 +160,12 @@ impl Experiment for AppPlan {
         let pipe =
             PipePlan { socket: socket(cell.carrier), ..PipePlan::new(setting.seed, cell.carrier.kind(), Place::Here) };
         let ends = [
-            (End::Far, Meeting::Listen(unset), None, self.hosts()[1]),
-            (End::Near, Meeting::Connect(SocketAddr::new(unset, 0)), Some(0), self.hosts()[0]),
+            (End::Far, Meeting::Listen(unset), None, self.hosts(cell)[1]),
+            (End::Near, Meeting::Connect(SocketAddr::new(unset, 0)), Some(0), self.hosts(cell)[0]),
         ];
         let steps = ends.into_iter().filter_map(|(end, meeting, peer, host)| {
             let meeting = PipeMeeting::Network(meeting);
-            let (token, drawing, pipe) = (setting.token, self.drawing(*cell), pipe.clone());
+            let (token, drawing, pipe) = (setting.token, self.drawing(cell), pipe.clone());
             let activity = Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }));
             let order = Order::new(setting.seed, setting.deadline, activity);
             Some(Step { host: host?.clone(), role: Role::Network, peer, order })
@@ -195,6 +250,10 @@ mod tests {
             workloads: vec![Workload::Vectors, Workload::Text],
             protocols: vec![Protocol::StopAndWait, Protocol::Batched],
             carriers: vec![Carrier::Tcp, Carrier::Udp],
+            displays: Vec::new(),
+            speeds: Vec::new(),
+            factors: None,
+            questions: Questions::default(),
             application: Span::ZERO,
             display: Span::ZERO,
             target: Span::from_milliseconds(50),
@@ -220,6 +279,7 @@ mod tests {
             wrong: 0,
             digest: Workload::Vectors.picture().digest(),
             file: Bytes::new(12_600),
+            memory: Bytes::new(20_480),
         };
         change(&mut drawn, &mut displayed);
         let placed = |station: &str, outcome| PlacedReport {
@@ -237,7 +297,7 @@ mod tests {
     }
 
     fn cell() -> AppCell {
-        AppCell { workload: Workload::Vectors, protocol: Protocol::StopAndWait, carrier: Carrier::Tcp }
+        AppCell::new(Workload::Vectors, Protocol::StopAndWait, Carrier::Tcp)
     }
 
     #[test]
@@ -245,6 +305,20 @@ mod tests {
         let cells: Vec<String> = plan().cells().iter().map(ToString::to_string).collect();
         let expected = ["vectors stop-and-wait tcp", "vectors stop-and-wait udp", "vectors batched tcp"];
         assert_eq!((cells.len(), &cells[..3]), (6, &expected.map(str::to_owned)[..]));
+    }
+
+    /// Every display and speed with everything else, or the runs of an experiment.
+    #[test]
+    fn cells_are_crossed_or_designed() {
+        let half: Speeds = serde_json::from_str(r#"{"application_percent":50,"display_percent":100}"#).unwrap();
+        let displays = ["a", "c"].map(|name| HostName::try_from(name).unwrap()).to_vec();
+        let many = AppPlan { displays, speeds: vec![Speeds::default(), half], ..plan() };
+        let cells: Vec<String> = many.cells().iter().map(ToString::to_string).collect();
+        assert_eq!(cells.len(), 6 * 4);
+        assert!(cells.contains(&"text batched tcp at c application 50% display 100%".to_owned()), "{cells:?}");
+        let designed = AppPlan { factors: Some(Factors::usual()), ..plan() };
+        assert_eq!(designed.cells().len(), 32);
+        assert_ne!(designed.hash(), plan().hash());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::pipe::Kind;
-use crate::text::stored_as_text;
+use crate::text::{named, stored_as_text};
 
 /// Requests that one send takes where nobody waits for each: as many as fit a full TCP segment of Ethernet.
 pub const TOGETHER: usize = 72;
@@ -31,6 +31,8 @@ pub enum Protocol {
     Window(u16),
     /// Items are shown as they come; the last one is answered.
     Pipelined,
+    /// Items are kept and not shown; the last one is answered. What the study calls construction.
+    Construction,
     /// Items are kept; a last request shows them all and is answered.
     Batched,
     /// The display has the items already: one request draws them again.
@@ -42,7 +44,8 @@ pub enum Protocol {
 /// A text that names no protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "there is no protocol `{0}`; there are stop-and-wait, window-N with N from 2 to 1024, pipelined, batched, redraw, bitmap"
+    "there is no protocol `{0}`; there are stop-and-wait, window-N with N from 2 to 1024, pipelined, construction, batched, \
+     redraw, bitmap"
 )]
 pub struct ProtocolError(String);
 
@@ -56,7 +59,7 @@ impl Protocol {
         match self {
             Self::StopAndWait => Some(1),
             Self::Window(window) => Some(window as usize),
-            Self::Pipelined | Self::Batched | Self::Redraw | Self::Bitmap => None,
+            Self::Pipelined | Self::Construction | Self::Batched | Self::Redraw | Self::Bitmap => None,
         }
     }
 
@@ -72,6 +75,7 @@ impl fmt::Display for Protocol {
             Self::StopAndWait => f.pad("stop-and-wait"),
             Self::Window(window) => f.pad(&format!("window-{window}")),
             Self::Pipelined => f.pad("pipelined"),
+            Self::Construction => f.pad("construction"),
             Self::Batched => f.pad("batched"),
             Self::Redraw => f.pad("redraw"),
             Self::Bitmap => f.pad("bitmap"),
@@ -87,6 +91,7 @@ impl FromStr for Protocol {
         Ok(match text {
             "stop-and-wait" => Self::StopAndWait,
             "pipelined" => Self::Pipelined,
+            "construction" => Self::Construction,
             "batched" => Self::Batched,
             "redraw" => Self::Redraw,
             "bitmap" => Self::Bitmap,
@@ -134,6 +139,14 @@ impl Carrier {
         }
     }
 
+    /// The one that a text names.
+    ///
+    /// # Errors
+    /// Says which there are.
+    pub fn named(text: &str) -> Result<Self, String> {
+        named(text, "transport", &Self::ALL, Self::name)
+    }
+
     /// The way to move bytes.
     pub const fn kind(self) -> Kind {
         match self {
@@ -166,7 +179,9 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for protocol in Protocol::USUAL.into_iter().chain([Protocol::Window(2), Protocol::Window(1024)]) {
+        for protocol in
+            Protocol::USUAL.into_iter().chain([Protocol::Window(2), Protocol::Window(1024), Protocol::Construction])
+        {
             assert_eq!(protocol.to_string().parse(), Ok(protocol));
         }
         for text in ["", "window", "window-1", "window-1025", "window--3", "rpc"] {

@@ -1,14 +1,18 @@
 //! What a run of `btu app` amounts to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use btu_network::{Drawing, StationId};
-use btu_stats::{Estimate, Level, TwoWay, geometric_interval, median};
+use btu_stats::{Estimate, Level, geometric_interval, median};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 
+use super::effects::two_way;
 use super::plan::accounts;
-use super::{AppCell, AppPlan, Carrier, Displayed, Drawn, PICTURE_BYTES, Protocol, TimeShares, Ways, Work, Workload};
+use super::{
+    AppCell, AppPlan, Bandwidth, Carrier, Displayed, Drawn, FactorShares, PICTURE_BYTES, Protocol, TimeShares, Trips,
+    Ways, Work, Workload, backwards, effects,
+};
 use crate::experiment::{Experiment, Measured, Warning, warnings};
 use crate::network::HostName;
 
@@ -21,6 +25,14 @@ pub struct AppVerdict {
     pub memory: Vec<Memory>,
     /// How much of what rates differ by is the protocol's, over TCP or whatever comes first in the plan.
     pub shares: Option<ProtocolShares>,
+    /// What each factor does, where several are tried together.
+    pub factors: Option<FactorShares>,
+    /// How many round trips a picture may have, where that is asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub round_trips: Vec<Trips>,
+    /// How much bandwidth it takes, where that is asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bandwidth: Vec<Bandwidth>,
     /// The picture of each workload: SHA-256, and whether every way of drawing left it.
     pub pictures: Vec<PictureDigest>,
     /// Reasons to doubt.
@@ -60,9 +72,12 @@ pub struct AppRow {
 pub struct Memory {
     /// The picture.
     pub workload: Workload,
-    /// The display file.
+    /// The display file, 20 octets an item.
     #[serde(rename = "file_bytes")]
     pub file: Bytes,
+    /// Memory that the display was seen to hold for it.
+    #[serde(rename = "memory_bytes")]
+    pub memory: Bytes,
     /// The bitmap.
     #[serde(rename = "bitmap_bytes")]
     pub bitmap: Bytes,
@@ -97,27 +112,62 @@ pub struct PictureDigest {
 /// Judges a run by all that is stored of it.
 pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
     let drawing = plan.frame().network.drawing();
-    let ends = drawing.as_ref().and_then(|drawing| stations(plan, drawing));
-    let ways = |carrier| Ways::over(drawing.as_ref()?, ends?, carrier);
-    let ways: BTreeMap<Carrier, Option<Ways>> = plan.carriers.iter().map(|&carrier| (carrier, ways(carrier))).collect();
-    let rows: Vec<AppRow> = plan
+    let mut known: BTreeMap<(Carrier, Option<HostName>), Option<Ways>> = BTreeMap::new();
+    let mut ways = |cell: &AppCell| {
+        let over = || Ways::over(drawing.as_ref()?, stations(plan, cell, drawing.as_ref()?)?, cell.carrier);
+        *known.entry((cell.carrier, cell.display.clone())).or_insert_with(over)
+    };
+    let rows: Vec<(AppRow, Option<Ways>)> = plan
         .cells()
         .into_iter()
-        .map(|cell| row(plan, cell, cells, ways.get(&cell.carrier).copied().flatten()))
+        .map(|cell| {
+            let ways = ways(&cell);
+            (row(plan, cell, cells, ways), ways)
+        })
         .collect();
+    let (round_trips, bandwidth) = answers(plan, &rows);
+    let rows: Vec<AppRow> = rows.into_iter().map(|(row, _)| row).collect();
     AppVerdict {
         shares: shares(plan, &rows),
-        rows,
+        factors: plan.factors.as_ref().and_then(|factors| effects::judge(plan, factors, cells)),
+        round_trips,
+        bandwidth,
         memory: memory(plan, cells),
-        pictures: plan.workloads.iter().map(|&workload| picture(workload, cells)).collect(),
+        pictures: workloads(&rows).into_iter().map(|workload| picture(workload, cells)).collect(),
+        rows,
         warnings: warnings(cells),
     }
 }
 
-fn stations(plan: &AppPlan, drawing: &Drawing) -> Option<[StationId; 2]> {
-    let [application, display] = plan.hosts();
+/// What is asked backwards, of every row that has an answer.
+fn answers(plan: &AppPlan, rows: &[(AppRow, Option<Ways>)]) -> (Vec<Trips>, Vec<Bandwidth>) {
+    let known = || rows.iter().filter_map(|(row, ways)| Some((row, ways.as_ref()?, row.work()?)));
+    let questions = plan.questions;
+    let trips = questions.within.map(|within| {
+        known().filter_map(|(row, ways, work)| backwards::trips(plan, row, ways, work, within)).collect()
+    });
+    let bandwidth = questions.at_least.map(|at_least| {
+        known().filter_map(|(row, ways, work)| backwards::bandwidth(plan, row, ways, work, at_least)).collect()
+    });
+    (trips.unwrap_or_default(), bandwidth.unwrap_or_default())
+}
+
+/// The pictures of these rows, each once.
+fn workloads(rows: &[AppRow]) -> BTreeSet<Workload> {
+    rows.iter().map(|row| row.cell.workload).collect()
+}
+
+fn stations(plan: &AppPlan, cell: &AppCell, drawing: &Drawing) -> Option<[StationId; 2]> {
+    let [application, display] = plan.hosts(cell);
     let station = |host: Option<&HostName>| drawing.station_called(host?.as_str());
     Some([station(application)?, station(display)?])
+}
+
+impl AppRow {
+    /// What both ends were seen to compute.
+    fn work(&self) -> Option<Work> {
+        Some(Work { application: self.application_seconds?, display: self.display_seconds? })
+    }
 }
 
 fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<Ways>) -> AppRow {
@@ -128,10 +178,10 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
         median(&drawn.pictures.iter().map(|span| span.seconds()).collect::<Vec<_>>())
     };
     let times: Vec<f64> = valid.iter().filter_map(typical).collect();
-    let items = cell.workload.items().len() as f64;
+    let items = plan.shown(&cell) as f64;
     let rates: Vec<f64> = times.iter().map(|seconds| items / seconds).collect();
     let seconds = geometric_interval(&times, Level::P95);
-    let requests = plan.requests(cell);
+    let requests = plan.requests(&cell);
     let busy = |which: fn(&Drawn, &Displayed) -> Span| {
         let all: f64 = valid.iter().map(|(drawn, displayed)| which(drawn, displayed).seconds()).sum();
         let of: u64 = valid.iter().map(|(drawn, _)| drawn.requests).sum();
@@ -161,32 +211,30 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
 
 /// What displays kept; of protocols that send items.
 fn memory(plan: &AppPlan, cells: &[Measured<AppCell>]) -> Vec<Memory> {
-    let file = |workload: Workload| {
+    let bitmap = Bytes::new(PICTURE_BYTES as u64);
+    let of = |workload: Workload| {
         let own = cells.iter().filter(|measured| measured.cell.workload == workload && measured.is_valid());
         let mut items = own.filter(|measured| measured.cell.protocol != Protocol::Bitmap);
-        items.find_map(|measured| Some(accounts(&measured.seen)?.1.file))
+        let kept = items.find_map(|measured| Some(accounts(&measured.seen)?.1))?;
+        Some(Memory { workload, file: kept.file, memory: kept.memory, bitmap })
     };
-    let bitmap = Bytes::new(PICTURE_BYTES as u64);
-    plan.workloads.iter().filter_map(|&workload| Some(Memory { workload, file: file(workload)?, bitmap })).collect()
+    plan.workloads.iter().filter_map(|&workload| of(workload)).collect()
 }
 
-/// Of the carrier that comes first: protocols that send every item against workloads.
+/// Of what comes first of everything else: protocols that send every item against workloads.
 fn shares(plan: &AppPlan, rows: &[AppRow]) -> Option<ProtocolShares> {
     let carrier = *plan.carriers.first()?;
-    let table: Option<Vec<Vec<f64>>> = plan
-        .protocols
-        .iter()
-        .filter(|protocol| carrier.carries(**protocol) && **protocol != Protocol::Redraw)
-        .map(|&protocol| {
-            let rate = |workload: &Workload| {
-                let cell = AppCell { workload: *workload, protocol, carrier };
-                let row = rows.iter().find(|row| row.cell == cell)?;
-                Some(row.items_per_second?.value.ln())
-            };
-            plan.workloads.iter().map(rate).collect()
-        })
-        .collect();
-    let [protocol, workload, interaction] = TwoWay::of(&table?)?.shares()?;
+    let sends_items = |protocol: &&Protocol| carrier.carries(**protocol) && **protocol != Protocol::Redraw;
+    let protocols: Vec<Protocol> = plan.protocols.iter().filter(sends_items).copied().collect();
+    let rate = |protocol: Protocol, workload: Workload| {
+        let same =
+            |row: &&AppRow| (row.cell.workload, row.cell.protocol, row.cell.carrier) == (workload, protocol, carrier);
+        Some(rows.iter().find(same)?.items_per_second?.value.ln())
+    };
+    let values =
+        protocols.iter().flat_map(|&protocol| plan.workloads.iter().map(move |&workload| rate(protocol, workload)));
+    let values: Option<Vec<f64>> = values.collect();
+    let [protocol, workload, interaction] = two_way(protocols.len(), plan.workloads.len(), &values?)?;
     Some(ProtocolShares { carrier, protocol, workload, interaction })
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inverter;
 use super::{Display, Item, Picture, Point, Request, Symbol};
+use crate::text::named;
 
 /// Corners of the polygon whose corners are all joined.
 const CORNERS: u32 = 36;
@@ -42,6 +43,23 @@ impl Workload {
             Self::Rectangles => "rectangles",
             Self::StructuredRectangles => "structured-rectangles",
             Self::Text => "text",
+        }
+    }
+
+    /// The one that a text names.
+    ///
+    /// # Errors
+    /// Says which there are.
+    pub fn named(text: &str) -> Result<Self, String> {
+        named(text, "picture", &Self::ALL, Self::name)
+    }
+
+    /// Vectors, rectangles or groups of eight characters that are seen once the picture is there: what a rate counts. Of a
+    /// picture by symbols as many as of the same one without, as in Table 5-1.
+    pub fn shown(self) -> u64 {
+        match self {
+            Self::StructuredRectangles => Self::Rectangles.shown(),
+            _ => self.items().len() as u64,
         }
     }
 
@@ -150,6 +168,7 @@ mod tests {
         let primitives = structured.iter().filter(|(_, item)| matches!(item, Item::Rectangle { .. })).count();
         let calls_of_inverters = structured.iter().filter(|(symbol, _)| *symbol == Symbol::PICTURE).count();
         assert_eq!((primitives, calls_of_inverters, structured.len()), (23, 30, 55));
+        assert_eq!(Workload::ALL.map(Workload::shown), [630, 780, 780, 650]);
     }
 
     /// Worked out once; they must be the same on every machine and in every version.

@@ -7,7 +7,9 @@
 
 use std::io;
 
-use btu_suite::app::{Display, Displayed, Drawing, Drawn, Protocol, REPLY_BYTES, REQUEST_BYTES, Request, TOGETHER};
+use btu_suite::app::{
+    Display, Displayed, Drawing, Drawn, Protocol, REPLY_BYTES, REQUEST_BYTES, Request, Speed, TOGETHER,
+};
 use btu_units::{Bytes, Span, Time};
 
 use super::Pipe;
@@ -82,7 +84,8 @@ impl<'a> Application<'a> {
         let begun = now();
         if self.drawing.protocol == Protocol::Bitmap {
             // Whoever sends pixels has drawn them itself.
-            drawn.busy += compute(times(self.drawing.application, self.drawing.items()), begun);
+            let work = times(self.drawing.application, self.drawing.items());
+            drawn.busy += compute(work, self.drawing.speeds.application, begun);
         }
         match self.drawing.protocol.window() {
             Some(window) => self.answered(pipe, window, drawn)?,
@@ -135,7 +138,7 @@ impl<'a> Application<'a> {
             self.message.extend_from_slice(&self.bits[from..from + length as usize]);
             work = Span::ZERO;
         }
-        drawn.busy += compute(work, begun);
+        drawn.busy += compute(work, self.drawing.speeds.application, begun);
     }
 
     fn send<P: Pipe>(&self, pipe: &mut P, requests: usize, drawn: &mut Drawn) -> io::Result<()> {
@@ -200,6 +203,7 @@ impl<'a> Screen<'a> {
             wrong: 0,
             digest: String::new(),
             file: Bytes::ZERO,
+            memory: Bytes::ZERO,
         };
         Self {
             drawing,
@@ -237,8 +241,7 @@ impl<'a> Screen<'a> {
             }
         }
         let span = now().since(begun.unwrap_or_else(now));
-        self.account(span);
-        Ok(())
+        self.account(span)
     }
 
     /// Does what a message asks.
@@ -258,18 +261,24 @@ impl<'a> Screen<'a> {
             }
             self.shown.requests += 1;
             let work = times(self.drawing.display, drawn_by(&request, &self.display));
-            self.shown.busy += compute(work, begun);
+            self.shown.busy += compute(work, self.drawing.speeds.display, begun);
         }
         Ok(())
     }
 
     /// What is left when a picture is drawn; nobody waits for this.
-    fn account(&mut self, span: Span) {
+    fn account(&mut self, span: Span) -> io::Result<()> {
+        if self.drawing.protocol == Protocol::Construction {
+            // Only now is it seen what was kept.
+            self.display.take(&Request::Show).map_err(io::Error::other)?;
+        }
         self.shown.pictures += 1;
         self.shown.spans.push(span);
         self.shown.digest = self.display.picture().digest();
         self.shown.wrong += u64::from(self.shown.digest != self.expected);
         self.shown.file = Bytes::new(self.display.file().bytes() as u64);
+        self.shown.memory = Bytes::new(self.display.file().memory() as u64);
+        Ok(())
     }
 }
 
@@ -285,7 +294,7 @@ fn drawn_by(request: &Request, display: &Display) -> u64 {
 /// Requests in one message.
 fn together(protocol: Protocol) -> usize {
     match protocol {
-        Protocol::Pipelined | Protocol::Batched | Protocol::Redraw => TOGETHER,
+        Protocol::Pipelined | Protocol::Construction | Protocol::Batched | Protocol::Redraw => TOGETHER,
         Protocol::StopAndWait | Protocol::Window(_) | Protocol::Bitmap => 1,
     }
 }
@@ -304,13 +313,13 @@ fn reply(index: usize) -> [u8; REPLY_BYTES] {
     (index as u64).to_be_bytes()
 }
 
-/// Computes until `work` has passed since `begun`, and says how long this end has worked since then.
-fn compute(work: Span, begun: Time) -> Span {
+/// Computes for `work` on top of what this end has done since `begun`, all at this speed, and says how long that took.
+fn compute(work: Span, speed: Speed, begun: Time) -> Span {
     let mut gone = now().since(begun);
-    if work < SHORTEST_WORK {
+    let until = speed.dilated(gone + work);
+    if until < gone + SHORTEST_WORK {
         return gone;
     }
-    let until = gone + work;
     while gone < until {
         std::hint::spin_loop();
         gone = now().since(begun);

@@ -2,7 +2,7 @@
 //!
 //! A share needs no scale: it also ranks protocols, which have no speed. But it holds for the range that the table tries.
 
-use btu_stats::TwoWay;
+use btu_stats::{Bootstrap, Factorial};
 use serde::Serialize;
 
 use super::tables::{Table, printed};
@@ -93,16 +93,22 @@ impl Crossed {
 
     fn divide(&self, tables: &[Table]) -> Division {
         let logarithm = |row: &&str, column: &&str| printed(tables, self.table, row, column).ln();
-        let values: Vec<Vec<f64>> = if self.turned {
-            self.columns.iter().map(|column| self.rows.iter().map(|row| logarithm(row, column)).collect()).collect()
-        } else {
-            self.rows.iter().map(|row| self.columns.iter().map(|column| logarithm(row, column)).collect()).collect()
+        let cells = |run: &Vec<usize>| {
+            let [row, column] = if self.turned { [run[1], run[0]] } else { [run[0], run[1]] };
+            logarithm(&self.rows[row], &self.columns[column])
         };
-        let parts = TwoWay::of(&values).and_then(|parts| Some((parts, parts.shares()?)));
-        let (parts, [row_share, column_share, interaction_share]) =
-            parts.unwrap_or_else(|| panic!("table {} does not cross two factors", self.table));
+        let mut levels = [self.rows.len(), self.columns.len()];
+        if self.turned {
+            levels.reverse();
+        }
+        let design = Factorial::full(&levels);
+        let values = |design: &Factorial| design.runs().iter().map(cells).collect::<Vec<f64>>();
+        let effects = design.and_then(|design| design.effects(&[values(&design)], 2, &Bootstrap::new(0)));
+        let effects = effects.unwrap_or_else(|| panic!("table {} does not cross two factors", self.table));
+        let share = |factors: &[usize]| effects.term(factors).map_or(0.0, |term| term.share.value);
         let Self { table, part, row_factor, column_factor, .. } = *self;
-        let variance = parts.variance;
+        let [row_share, column_share, interaction_share] = [share(&[0]), share(&[1]), share(&[0, 1])];
+        let variance = effects.variance;
         Division { table, part, row_factor, column_factor, variance, row_share, column_share, interaction_share }
     }
 }

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::thread;
 
 use btu_suite::activity::{Activity, DrawEnd, Meeting, Order, Performance, PipeMeeting};
-use btu_suite::app::{Carrier, Displayed, Drawing, Drawn, Protocol, Workload};
+use btu_suite::app::{Carrier, Displayed, Drawing, Drawn, Protocol, Speeds, Workload};
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
 use btu_suite::record::Outcome;
@@ -13,8 +13,9 @@ use btu_units::Span;
 use super::{HERE, NEVER};
 
 fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
-    let (application, display) = (Span::ZERO, Span::ZERO);
-    Drawing { workload, protocol, application, display, target: Span::from_milliseconds(1), most_pictures: 20 }
+    let (application, display, speeds) = (Span::ZERO, Span::ZERO, Speeds::default());
+    let target = Span::from_milliseconds(1);
+    Drawing { workload, protocol, application, display, speeds, target, most_pictures: 20 }
 }
 
 fn prepare(end: End, meeting: Meeting, drawing: &Drawing, carrier: Carrier) -> Box<dyn Performance> {
@@ -47,7 +48,8 @@ fn every_way_of_drawing_leaves_the_picture_and_accounts_agree() {
     let workload = Workload::StructuredRectangles;
     let digest = workload.picture().digest();
     for carrier in Carrier::ALL {
-        for protocol in Protocol::USUAL.into_iter().filter(|protocol| carrier.carries(*protocol)) {
+        let all = Protocol::USUAL.into_iter().chain([Protocol::Construction]);
+        for protocol in all.filter(|protocol| carrier.carries(*protocol)) {
             let drawing = drawing(workload, protocol);
             let (drawn, displayed) = draw(&drawing, carrier);
             let way = format!("{protocol} {carrier}");
@@ -74,7 +76,13 @@ fn what_the_ends_are_to_compute_is_computed() {
     assert!(busy >= 55.0 && drawn.pictures[0].milliseconds() >= 55.0, "{busy} ms");
     let slow = Drawing { application: Span::ZERO, display: millisecond, ..slow };
     let (_, displayed) = draw(&slow, Carrier::Tcp);
-    assert!(displayed.busy.milliseconds() / displayed.pictures as f64 >= 30.0, "30 calls are drawn");
+    let drawing = displayed.busy.milliseconds() / displayed.pictures as f64;
+    assert!(drawing >= 30.0, "30 calls are drawn");
+    // At half the speed all of that takes twice as long.
+    let speeds: Speeds = serde_json::from_str(r#"{"application_percent":100,"display_percent":50}"#).expect("speeds");
+    let (drawn, displayed) = draw(&Drawing { speeds, ..slow }, Carrier::Tcp);
+    let dilated = displayed.busy.milliseconds() / displayed.pictures as f64;
+    assert!(dilated >= 60.0 && drawn.pictures[0].milliseconds() >= 60.0, "{dilated} ms");
 }
 
 /// A stranger who knows the token and sends no requests: the display says so and ends.

@@ -1,0 +1,54 @@
+//! What tells rows from each other, as columns of a table and as words.
+
+use btu_suite::app::{AppCell, AppRow};
+
+use crate::html::{Cell, Table};
+
+/// The columns that this run's rows need to be told apart.
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    display: bool,
+    speeds: bool,
+}
+
+impl Columns {
+    /// A display and speeds only where some row has them.
+    pub(super) fn of(rows: &[AppRow]) -> Self {
+        Self {
+            display: rows.iter().any(|row| row.cell.display.is_some()),
+            speeds: rows.iter().any(|row| !row.cell.speeds.are_full()),
+        }
+    }
+
+    /// An empty table of these and further columns.
+    pub(super) fn table(self, caption: &str, further: &[&str]) -> Table {
+        let own = [("display", self.display), ("application, %", self.speeds), ("display, %", self.speeds)];
+        let own = own.into_iter().filter_map(|(name, is_there)| is_there.then_some(name));
+        let head: Vec<&str> = ["picture", "protocol", "transport"].into_iter().chain(own).collect();
+        let labels = head.len();
+        Table::new(caption, &[&head, further].concat(), labels)
+    }
+
+    /// What stands in these columns.
+    pub(super) fn cells(self, cell: &AppCell) -> Vec<Cell> {
+        let mut cells = vec![
+            Cell::text(cell.workload.name()),
+            Cell::text(cell.protocol.to_string()),
+            Cell::text(cell.carrier.name()),
+        ];
+        if self.display {
+            cells.push(cell.display.as_ref().map_or(Cell::Nothing, |display| Cell::text(display.as_str())));
+        }
+        if self.speeds {
+            let speeds = [cell.speeds.application, cell.speeds.display];
+            cells.extend(speeds.map(|speed| Cell::text(speed.percent().to_string())));
+        }
+        cells
+    }
+}
+
+/// Everything but the picture.
+pub(super) fn way(cell: &AppCell) -> String {
+    let workload = cell.workload.to_string();
+    cell.to_string().trim_start_matches(&workload).trim_start().to_owned()
+}

@@ -1,0 +1,118 @@
+//! How fast the processors of both ends are made to be.
+
+use std::fmt;
+use std::str::FromStr;
+
+use btu_units::Span;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A share of an end's own processor speed, in whole per cent from 1 to 100. An end that is slowed down spins after each
+/// piece of its own work until that has taken 100/share times as long (dilation). It slows the program, not the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Speed(u8);
+
+/// A number that is no share of a processor's speed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{0}` is no share of a processor's speed: write per cent from 1 to 100, such as 50%")]
+pub struct SpeedError(String);
+
+impl Speed {
+    /// Half as fast.
+    pub(super) const HALF: Self = Self(50);
+
+    /// As fast as the processor is.
+    pub const FULL: Self = Self(100);
+
+    /// The share, in per cent.
+    pub const fn percent(self) -> u8 {
+        self.0
+    }
+
+    /// The share, from 0.01 to 1.
+    pub fn share(self) -> f64 {
+        f64::from(self.0) / 100.0
+    }
+
+    /// What work of `span` takes at this speed.
+    pub const fn dilated(self, span: Span) -> Span {
+        Span::from_nanoseconds(span.nanoseconds().saturating_mul(100) / self.0 as u64)
+    }
+}
+
+impl Default for Speed {
+    fn default() -> Self {
+        Self::FULL
+    }
+}
+
+impl TryFrom<u8> for Speed {
+    type Error = SpeedError;
+
+    fn try_from(percent: u8) -> Result<Self, SpeedError> {
+        if (1..=100).contains(&percent) { Ok(Self(percent)) } else { Err(SpeedError(percent.to_string())) }
+    }
+}
+
+impl From<Speed> for u8 {
+    fn from(speed: Speed) -> Self {
+        speed.0
+    }
+}
+
+impl FromStr for Speed {
+    type Err = SpeedError;
+
+    fn from_str(text: &str) -> Result<Self, SpeedError> {
+        let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<u8>().ok());
+        number.and_then(|percent| Self::try_from(percent).ok()).ok_or_else(|| SpeedError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}%", self.0))
+    }
+}
+
+/// The speeds of both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Speeds {
+    /// The application's.
+    #[serde(rename = "application_percent")]
+    pub application: Speed,
+    /// The display's.
+    #[serde(rename = "display_percent")]
+    pub display: Speed,
+}
+
+impl Speeds {
+    /// Whether neither end is slowed down.
+    pub fn are_full(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_are_read_as_they_are_written() {
+        let half: Speed = "50%".parse().unwrap();
+        assert_eq!((half.to_string().as_str(), half.percent()), ("50%", 50));
+        for text in ["", "50", "0%", "101%", "-1%", "half"] {
+            assert!(text.parse::<Speed>().unwrap_err().to_string().contains("such as 50%"), "{text}");
+        }
+        assert!(serde_json::from_str::<Speed>("0").is_err());
+    }
+
+    #[test]
+    fn half_the_speed_takes_twice_the_time() {
+        let speed = |percent| Speed::try_from(percent).unwrap();
+        assert_eq!(speed(50).dilated(Span::from_microseconds(3)), Span::from_microseconds(6));
+        assert_eq!(Speed::FULL.dilated(Span::from_microseconds(3)), Span::from_microseconds(3));
+        assert_eq!(speed(1).dilated(Span::from_nanoseconds(u64::MAX)), Span::from_nanoseconds(u64::MAX));
+    }
+}
