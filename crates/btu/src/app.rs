@@ -1,7 +1,10 @@
 //! `btu app`: from the command line to a plan.
 
+use std::path::Path;
+
 use btu_suite::app::{
-    AppCell, AppPlan, Carrier, DEADLINE, Factors, FactorsError, Lines, Protocol, Questions, Speed, Speeds, Workload,
+    AppCell, AppPlan, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines, Niceness, Protocol, Questions,
+    Speed, Speeds, WIDTH, Workload,
 };
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::network::HostName;
@@ -9,6 +12,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{App, Common, ProfileName, or_usual};
 use crate::exit::Refusal;
+use crate::files;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
@@ -21,7 +25,14 @@ const LONGEST_WORK: Span = Span::from_seconds(1);
 
 /// Measures what was asked for.
 pub(crate) fn run(app: &App, common: &Common) -> anyhow::Result<()> {
-    study::run(&app.study, common, Watch::Never, || plan(app), |_| Bytes::ZERO).map(drop)
+    study::run(&app.study, common, Watch::Never, || plan(app), |_| Bytes::ZERO)?;
+    app.picture.as_ref().map_or(Ok(()), |path| save_picture(app, path))
+}
+
+/// The first picture; what displays draw is compared with it.
+fn save_picture(app: &App, path: &Path) -> anyhow::Result<()> {
+    let picture = or_usual(&app.workload, &Workload::ALL)[0].picture();
+    files::save(path, &btu_chart::bitmap_png(WIDTH, HEIGHT, picture.bits())?)
 }
 
 fn plan(app: &App) -> anyhow::Result<AppPlan> {
@@ -31,7 +42,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         }
     }
     let factors = factors(app)?;
-    let Place { network, displays } = place(app, factors.as_ref())?;
+    let Place { network, displays, relay } = place(app, factors.as_ref())?;
     let profile = app.study.profile;
     let (blocks, target, budget) = match profile {
         ProfileName::Quick => (3, Span::from_milliseconds(50), Span::from_seconds(170)),
@@ -40,7 +51,11 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
     };
     // Of an experiment every block counts, or none of its runs does.
     let budget = if factors.is_some() { budget.max(Span::from_seconds(10 * 60)) } else { budget };
-    let pictures: &[Workload] = if factors.is_some() { &[Workload::StructuredRectangles] } else { &Workload::ALL };
+    let pictures: &[Workload] = match (app.mix, &factors) {
+        (Some(_), _) => &[Workload::Mix],
+        (None, Some(_)) => &[Workload::StructuredRectangles],
+        (None, None) => &Workload::ALL,
+    };
     Ok(AppPlan {
         frame: Frame {
             version: AppPlan::VERSION,
@@ -56,6 +71,9 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         carriers: or_usual(&app.transport, &[Carrier::Tcp]),
         displays,
         speeds: speeds(app),
+        nice: Niceness { application: app.application_nice, display: app.display_nice },
+        mix: app.mix,
+        relay,
         factors,
         questions: Questions { within: app.within, at_least: app.at_least },
         application: app.application_time,
@@ -91,6 +109,8 @@ struct Place {
     network: Field,
     /// The displays, where there are several.
     displays: Vec<HostName>,
+    /// Where a relay runs, if one does.
+    relay: Option<HostName>,
 }
 
 fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
@@ -99,7 +119,13 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
         let chosen = Chosen::written(&app.study, "lines", lines.text())?;
         let application = chosen.host(Lines::APPLICATION, None, Some(0))?;
         let stations = std::iter::once(application).chain(displays.iter().cloned()).collect();
-        return Ok(Place { network: chosen.field(stations)?, displays });
+        return Ok(Place { network: chosen.field(stations)?, displays, relay: None });
+    }
+    let bound = app.transport.iter().find(|carrier| matches!(carrier, Carrier::Relay | Carrier::Unix));
+    if let Some(carrier) = bound.filter(|_| is_elsewhere(app)) {
+        let problem =
+            format!("--transport {carrier} is for networks that are raised here: agents of real hosts refuse it");
+        return Err(usage(problem).into());
     }
     let chosen = Chosen::of(&app.study, (USUAL_RATE, USUAL_DELAY))?;
     let named = |name: &String| chosen.host("display", Some(name), None);
@@ -115,11 +141,33 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     if (1..displays.len()).any(|place| displays[..place].contains(&displays[place])) {
         return Err(usage("--display names a station twice".to_owned()).into());
     }
-    let stations = std::iter::once(application).chain(displays.iter().cloned()).collect();
+    let ends: Vec<HostName> = std::iter::once(application).chain(displays.iter().cloned()).collect();
+    let relay = relay(app, factors, &chosen, &ends)?;
     if displays.len() == 1 {
         displays.clear();
     }
-    Ok(Place { network: chosen.field(stations)?, displays })
+    let stations = ends.into_iter().chain(relay.clone()).collect();
+    Ok(Place { network: chosen.field(stations)?, displays, relay })
+}
+
+/// The host of the relay, where one is needed: whom the option names, else who is called so, else the first that is left.
+fn relay(
+    app: &App,
+    factors: Option<&Factors>,
+    chosen: &Chosen,
+    ends: &[HostName],
+) -> Result<Option<HostName>, Refusal> {
+    let is_level =
+        |factor: &Factor| matches!(factor, Factor::Transport { low, high } if [low, high].contains(&&Carrier::Relay));
+    if !app.transport.contains(&Carrier::Relay) && !factors.is_some_and(|factors| factors.list().iter().any(is_level)) {
+        return Ok(None);
+    }
+    let left = chosen.hosts.iter().position(|host| !ends.contains(host));
+    let relay = chosen.host("relay", app.relay.as_deref(), left)?;
+    if ends.contains(&relay) {
+        return Err(usage("--relay is a third station or host, beside --application and --display".to_owned()));
+    }
+    Ok(Some(relay))
 }
 
 /// The lines that the factors rate and delay ask for; the other of the two is that of the line which is named, or the usual.
@@ -130,13 +178,17 @@ fn lines(app: &App, factors: &Factors) -> anyhow::Result<Option<Lines>> {
     let delay = app.study.delay.unwrap_or(usual_delay);
     let lines = factors.lines(rate.clone().unwrap_or(BitRate::from_megabits_per_second(10)), delay);
     let is_named = rate.is_err() || app.application.is_some() || !app.display.is_empty();
-    let is_elsewhere = app.study.real.hosts.is_some() || !app.study.real.ssh.is_empty();
-    if lines.is_some() && (is_named || is_elsewhere) {
+    if lines.is_some() && (is_named || is_elsewhere(app)) {
         let problem = "--factors: rate and delay are those of lines that are drawn for it; leave them out with another \
                        network, stations or hosts (--factors display,application,protocol,transport)";
         return Err(usage(problem.to_owned()).into());
     }
     Ok(lines)
+}
+
+/// Whether real hosts are named.
+fn is_elsewhere(app: &App) -> bool {
+    app.study.real.hosts.is_some() || !app.study.real.ssh.is_empty()
 }
 
 fn usage(problem: String) -> Refusal {

@@ -4,6 +4,7 @@
 //! hundredths, nothing reads a clock, a locale or the machine's fonts.
 
 mod axis;
+mod bitmap;
 mod drawing;
 mod font;
 mod layout;
@@ -16,6 +17,7 @@ mod svg;
 mod terminal;
 
 pub use axis::{Axis, Growth};
+pub use bitmap::bitmap_png;
 pub use picture::{Mark, Panel, Picture, Point, Series};
 pub use png::{PngError, png};
 pub use svg::svg;

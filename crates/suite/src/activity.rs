@@ -117,6 +117,10 @@ pub enum Activity {
     Hint(Box<HintEnd>),
     /// One end of an application that draws on a display: the near end is the application and keeps the time.
     Draw(Box<DrawEnd>),
+    /// An application that draws on a display in its own process.
+    DrawInside(Box<Drawing>),
+    /// Passes the octets of one connection on to another host, and back.
+    Relay(Relay),
     /// Copies a file to another host and keeps the time, from before it connects.
     FileSend(FileClient),
     /// Takes the copy of a file.
@@ -433,11 +437,23 @@ pub struct DrawEnd {
 impl DrawEnd {
     /// The pipe that carries its requests; the largest is the order for a picture, or pixels with theirs.
     pub fn as_pipe(&self) -> PipeEnd {
-        let largest = Bytes::new((TOGETHER * REQUEST_BYTES).max(REQUEST_BYTES + BITMAP_PIECE) as u64);
+        let picture = Bytes::new((TOGETHER * REQUEST_BYTES).max(REQUEST_BYTES + BITMAP_PIECE) as u64);
+        let largest = picture.max(self.drawing.largest_message());
         let plan = PipePlan { pattern: Pattern::PingPong, sizes: Sizes::one(largest), ..self.pipe.clone() };
         // An end that computes is silent for as long as that takes.
         PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: true }
     }
+}
+
+/// A relay of one connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Relay {
+    /// Address to listen on, any free port.
+    pub on: IpAddr,
+    /// Where the octets go.
+    pub to: SocketAddr,
+    /// Said by who calls, and to whom is called.
+    pub token: Token,
 }
 
 /// The end of a copy that connects and keeps the time.

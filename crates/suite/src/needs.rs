@@ -73,7 +73,7 @@ impl Activity {
     /// What it needs.
     pub fn needs(&self) -> Needs<'_> {
         match self {
-            Self::Null | Self::Cpu(_) => idle(),
+            Self::Null | Self::Cpu(_) | Self::DrawInside(_) => idle(),
             Self::TcpSend(part) => part.needs(),
             Self::TcpReceive(part) => part.needs(),
             Self::Request(part) => part.needs(),
@@ -92,6 +92,7 @@ impl Activity {
             Self::Pipe(part) => part.needs(),
             Self::Hint(part) => part.needs(),
             Self::Draw(part) => part.needs(),
+            Self::Relay(part) => Needs { peer: Some(part.to), ..of_this_machine(A_WAY_THROUGH) },
             Self::FileSend(part) => part.needs(Rate::Unpaced),
             Self::FileFetch(part) => part.needs(Rate::Silent),
             Self::FileReceive(part) => part.needs(Rate::Silent),
@@ -126,10 +127,16 @@ impl Activity {
             | Self::FilesStation(_)
             | Self::Pipe(_)
             | Self::Hint(_)
-            | Self::Draw(_) => None,
+            | Self::Draw(_)
+            | Self::DrawInside(_)
+            | Self::Relay(_) => None,
         }
     }
 }
+
+/// Why a relay is for this machine's own testbed only: the octets are its controller's.
+const A_WAY_THROUGH: &str =
+    "a relay passes on whatever comes, so it would be a way through this host for its controller";
 
 /// Nothing but a processor.
 fn idle() -> Needs<'static> {

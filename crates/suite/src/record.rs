@@ -87,6 +87,15 @@ pub enum Outcome {
     Drawn(Drawn),
     /// A display drew the pictures of an application.
     Displayed(Displayed),
+    /// An application drew pictures on a display in its own process.
+    DrawnInside {
+        /// What the application accounts for.
+        drawn: Drawn,
+        /// What the display accounts for.
+        displayed: Displayed,
+    },
+    /// The octets of a connection were passed on.
+    Relayed(Relayed),
     /// A file went to another host.
     FileSent(FileEnd),
     /// A file came from another host.
@@ -101,6 +110,17 @@ pub enum Outcome {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
+}
+
+/// What a relay passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relayed {
+    /// From who called to who was called.
+    #[serde(rename = "there_bytes")]
+    pub there: Bytes,
+    /// Back.
+    #[serde(rename = "back_bytes")]
+    pub back: Bytes,
 }
 
 /// The sending half of a TCP flow's books.

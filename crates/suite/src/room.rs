@@ -46,7 +46,9 @@ impl Activity {
             | Self::Respond(_)
             | Self::UdpSend(_)
             | Self::Disk(_)
-            | Self::FilesStation(_) => SMALL,
+            | Self::FilesStation(_)
+            | Self::DrawInside(_)
+            | Self::Relay(_) => SMALL,
             // Beside what each round allocates, a block of 64 MiB is kept.
             Self::Cpu(_) => SMALL.and(128 * MIB),
             // A bit for each datagram that may come.

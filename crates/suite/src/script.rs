@@ -25,6 +25,15 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
+impl Script {
+    /// After how many others a step can be prepared, each of whom the next one connects to: 0 for who connects to nobody.
+    pub fn wave(&self, index: usize) -> usize {
+        let peer = |index: &usize| self.steps.get(*index)?.peer;
+        // Bounded, so that steps that call each other in a circle end, too.
+        std::iter::successors(Some(index), peer).take(self.steps.len()).count() - 1
+    }
+}
+
 /// One activity and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
@@ -300,7 +309,7 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
 
 impl Activity {
     /// Every kind, in the order of the variants.
-    pub const KINDS: [&'static str; 23] = [
+    pub const KINDS: [&'static str; 25] = [
         "null",
         "tcp-send",
         "tcp-receive",
@@ -319,6 +328,8 @@ impl Activity {
         "pipe",
         "hint",
         "draw",
+        "draw-inside",
+        "relay",
         "file-send",
         "file-receive",
         "file-fetch",
@@ -347,6 +358,8 @@ impl Activity {
             Self::Pipe(_) => "pipe",
             Self::Hint(_) => "hint",
             Self::Draw(_) => "draw",
+            Self::DrawInside(_) => "draw-inside",
+            Self::Relay(_) => "relay",
             Self::FileSend(_) => "file-send",
             Self::FileReceive(_) => "file-receive",
             Self::FileFetch(_) => "file-fetch",
@@ -367,10 +380,16 @@ impl Activity {
             Self::FilesServe(serve) => serve.address = address,
             Self::FtpRelay(relay) => relay.address = address,
             Self::FileReceive(FileServer { on, .. }) | Self::FileOffer(FileServer { on, .. }) => *on = address,
+            Self::Relay(relay) => relay.on = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Listen(address)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Listen(address)),
-            Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Meeting::Listen(address)),
+            Self::Draw(draw) => match draw.meeting {
+                PipeMeeting::Network(_) => draw.meeting = PipeMeeting::Network(Meeting::Listen(address)),
+                // On one machine, at a path.
+                PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {}
+            },
             Self::Null
+            | Self::DrawInside(_)
             | Self::Request(_)
             | Self::Cpu(_)
             | Self::Disk(_)
@@ -398,7 +417,9 @@ impl Activity {
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
             Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
+            Self::Relay(relay) => relay.to = peer,
             Self::Null
+            | Self::DrawInside(_)
             | Self::Respond(_)
             | Self::Cpu(_)
             | Self::Disk(_)
@@ -418,8 +439,8 @@ mod tests {
     use HostRole::{Active, Passive, Test};
 
     use super::*;
-    use crate::activity::{DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd};
-    use crate::app::{Drawing, Protocol, Speeds, Workload};
+    use crate::activity::{DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd, Relay};
+    use crate::app::{Drawing, Niceness, Protocol, Speeds, Workload};
     use crate::copy::{Cache, FilePlace, Program, Storage};
     use crate::hint::HintPlan;
     use crate::lan::{StationProgram, Task};
@@ -465,7 +486,8 @@ mod tests {
         let scripts =
             settings.iter().flat_map(|setting| plan.rows().into_iter().map(|row| script(&plan, &row, setting)));
         let mut all: Vec<Activity> = scripts.flat_map(|script| script.steps).map(|step| step.order.activity).collect();
-        all.extend([Activity::Null, pipe(), hint(), draw()]);
+        all.extend([Activity::Null, pipe(), hint()]);
+        all.extend(drawings());
         all.extend(copies());
         all.extend(files());
         let mut kinds = std::collections::BTreeSet::new();
@@ -502,7 +524,7 @@ mod tests {
         Activity::Hint(Box::new(HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: pipe_plan() }))
     }
 
-    fn draw() -> Activity {
+    fn drawings() -> [Activity; 3] {
         let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
         let drawing = Drawing {
             workload: Workload::Vectors,
@@ -510,10 +532,16 @@ mod tests {
             application: Span::ZERO,
             display: Span::ZERO,
             speeds: Speeds::default(),
+            nice: Niceness::default(),
             target: Span::ZERO,
             most_pictures: 1,
+            mix: None,
         };
-        Activity::Draw(Box::new(DrawEnd { end: End::Near, meeting, token: [7; 16], drawing, pipe: pipe_plan() }))
+        let inside = Activity::DrawInside(Box::new(drawing.clone()));
+        let relay = Activity::Relay(Relay { on: UNSET, to: UNSET_PEER, token: [7; 16] });
+        let draw =
+            Activity::Draw(Box::new(DrawEnd { end: End::Near, meeting, token: [7; 16], drawing, pipe: pipe_plan() }));
+        [draw, inside, relay]
     }
 
     fn copies() -> [Activity; 5] {

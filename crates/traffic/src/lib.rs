@@ -22,6 +22,7 @@ mod payload;
 mod pipe;
 pub mod probe;
 mod progress;
+mod relay;
 mod sampling;
 mod size;
 mod sys;
@@ -68,6 +69,8 @@ pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Perfor
         Activity::Hint(part) if part.hint.processes == 1 => Box::new(pipe::Alone(part.hint.clone(), part.end)),
         Activity::Hint(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
         Activity::Draw(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
+        Activity::DrawInside(drawing) => Box::new(pipe::Inside::new(order, drawing)),
+        Activity::Relay(part) => Box::new(relay::Relaying::prepare(order, part, callers)?),
         _ => return Ok(None),
     }))
 }

@@ -1,6 +1,8 @@
 //! What may be written after `btu app`.
 
-use btu_suite::app::{Carrier, Factor, Protocol, ProtocolError, Speed, Workload};
+use std::path::PathBuf;
+
+use btu_suite::app::{Carrier, Factor, Mix, MixError, Protocol, ProtocolError, Speed, Workload};
 use btu_units::Span;
 use clap::Args;
 
@@ -20,6 +22,10 @@ Examples:
                                                   on several lines, one after the other
   btu app --factors                               which matters most: processors, protocol, transport, rate or delay?
   btu app --factors protocol=stop-and-wait..window-8,delay='10 ms..200 ms',rate='1 Mb/s..50 Mb/s'
+  btu app --mix calls=20,fan-out=4,request='300 B',response='4 kB',think='10 ms' --display-time '1 ms'
+                                                  a client of an interface over HTTP: one by one, some or all at once
+  btu app --network campus --transport tcp,relay --relay office-1
+                                                  what a relay on a third station costs
   btu app --within '100 ms' --at-least 5000/s     how few round trips, how little bandwidth would do
   btu app --resume latest                         finish an interrupted run
 
@@ -37,7 +43,7 @@ pub(crate) struct App {
     /// Only these protocols: stop-and-wait, window-N, pipelined, construction, batched, redraw, bitmap
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
-    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2 [default: tcp]
+    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2, relay, unix, in-process [default: tcp]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Carrier::named)]
     pub(crate) transport: Vec<Carrier>,
     /// The application's station [default: the one called `application`, else the last]
@@ -58,6 +64,23 @@ pub(crate) struct App {
     /// Shares of the display's processor speed
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) display_speed: Vec<Speed>,
+    /// Instead of pictures, requests of your own: calls one after the other, of fan-out requests each, with think between;
+    /// as in calls=20,fan-out=4,request='200 B',response='2 kB',think='5 ms'
+    #[arg(long, value_name = "PART=VALUE,...", value_parser = mix, conflicts_with = "workload")]
+    pub(crate) mix: Option<Mix>,
+    /// The station on which a relay runs, for `--transport relay` [default: the one called `relay`, else the first that is
+    /// left]
+    #[arg(long, value_name = "STATION|HOST")]
+    pub(crate) relay: Option<String>,
+    /// Write the first picture, which every cell has to leave bit for bit, as PNG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) picture: Option<PathBuf>,
+    /// How much the application's process gives way to others of its host, from 0 to 19
+    #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = clap::value_parser!(u8).range(0..=19))]
+    pub(crate) application_nice: u8,
+    /// How much the display's process gives way to others of its host, from 0 to 19
+    #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = clap::value_parser!(u8).range(0..=19))]
+    pub(crate) display_nice: u8,
     /// Ask the closed form how many round trips a picture may have to take no longer than this
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) within: Option<Span>,
@@ -79,6 +102,10 @@ fn protocol(text: &str) -> Result<Protocol, String> {
 /// Factors as they are written one after the other, or all of the usual ones.
 fn factor(text: &str) -> Result<Factor, String> {
     Factor::parse(text).map_err(|error| error.to_string())
+}
+
+fn mix(text: &str) -> Result<Mix, String> {
+    text.parse().map_err(|error: MixError| error.to_string())
 }
 
 /// A rate that is to be reached, such as 60/s.

@@ -1,7 +1,8 @@
-//! `btu app` on drawn networks: rates that the closed forms know, one picture, and bad days.
+//! `btu app` on drawn networks: rates that the closed forms know, one picture, known shares of variance, and bad days.
 
 use std::time::{Duration, Instant};
 
+use btu_stats::{Bootstrap, Factorial};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -10,6 +11,36 @@ use crate::support::{send, text};
 
 /// Of what the closed form expects. The emulator is held to 0.1 % of a frame's time, each end to some 0.1 ms a message.
 const TOLERANCE: f64 = 0.03;
+
+/// An application at a switch, and behind it lines to displays and to a relay.
+const LINES: &str = "
+name = \"lines\"
+[stations.application]
+[stations.far]
+[stations.middle]
+[stations.slow]
+[stations.relay]
+[bridges.switch]
+[links.computer-room]
+between = [\"application\", \"switch\"]
+rate = \"100 Gb/s\"
+[links.to-far]
+between = [\"switch\", \"far\"]
+rate = \"100 Mb/s\"
+delay = \"150 ms\"
+[links.to-middle]
+between = [\"switch\", \"middle\"]
+rate = \"1 Mb/s\"
+delay = \"10 ms\"
+[links.to-slow]
+between = [\"switch\", \"slow\"]
+rate = \"9600 b/s\"
+delay = \"5 ms\"
+[links.to-relay]
+between = [\"switch\", \"relay\"]
+rate = \"100 Mb/s\"
+delay = \"15 ms\"
+";
 
 fn rows(laboratory: &Laboratory) -> Vec<Value> {
     laboratory.json(&["show"])["result"]["rows"].as_array().expect("rows").clone()
@@ -21,31 +52,62 @@ fn app(laboratory: &Laboratory, arguments: &[&str]) {
     laboratory.assert_down();
 }
 
-fn holds(laboratory: &Laboratory, arguments: &[&str]) {
+/// Runs and holds every row to its closed form.
+fn holds(laboratory: &Laboratory, arguments: &[&str]) -> Vec<Value> {
     // An algorithm that paces would hold back what the closed form sends at once.
     app(laboratory, &[&["-C", "reno"], arguments].concat());
-    for row in rows(laboratory) {
+    let rows = rows(laboratory);
+    for row in &rows {
         let error = row["error"].as_f64().unwrap_or_else(|| panic!("no closed form: {row}"));
-        println!("{arguments:?} {} {}: {:.2} %", row["workload"], row["protocol"], error * 100.0);
-        assert!(error.abs() <= TOLERANCE, "{arguments:?}: {row}");
+        println!(
+            "{} {} {} {}: {:.2} %",
+            row["workload"],
+            row["protocol"],
+            row["carrier"],
+            row["display"],
+            error * 100.0
+        );
         assert_eq!(row["invalid"], 0, "{row}");
     }
+    let worst = rows.iter().map(|row| row["error"].as_f64().unwrap_or(1.0).abs()).fold(0.0, f64::max);
+    assert!(worst <= TOLERANCE, "{arguments:?}: {worst}");
+    rows
 }
 
-/// Each protocol's closed form over 80 ms and 300 ms of round trip, and over a slow line.
+fn drawn(laboratory: &Laboratory) -> String {
+    let path = laboratory.database().with_file_name("lines.toml");
+    std::fs::write(&path, LINES).expect("a file in the laboratory");
+    path.display().to_string()
+}
+
+/// Each protocol's closed form at 300 ms, 20 ms and 10 ms of round trip, over 100 Mb/s, 1 Mb/s and 9600 b/s; for a mix, too,
+/// and through a relay, which adds its own way.
 #[test]
 fn every_protocol_takes_what_its_closed_form_says() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let small = ["--workload", "structured-rectangles", "--protocol"];
-    holds(&laboratory, &[&small[..], &["stop-and-wait", "--network", "100 Mb/s", "--delay", "40 ms"]].concat());
-    holds(
-        &laboratory,
-        &[&small[..], &["window-4,pipelined,batched,redraw", "--network", "100 Mb/s", "--delay", "150 ms"]].concat(),
-    );
-    let vectors = ["--workload", "vectors", "--protocol", "pipelined,batched,bitmap"];
-    holds(&laboratory, &[&vectors[..], &["--network", "256 kb/s", "--delay", "20 ms"]].concat());
+    let file = drawn(&laboratory);
+    let network = ["--network", &file, "--application", "application"];
+    let mix = ["--mix", "calls=2,fan-out=3,request=20 B,response=8 B", "--display", "far,middle"];
+    holds(&laboratory, &[&network[..], &mix, &["--protocol", "stop-and-wait,window-2,batched"]].concat());
+    let single = ["--mix", "calls=6,request=20 B,response=8 B", "--display", "slow", "--protocol", "stop-and-wait"];
+    holds(&laboratory, &[&network[..], &single].concat());
+    let picture = ["--workload", "structured-rectangles", "--display", "far,middle"];
+    let protocols = ["--protocol", "window-8,pipelined,construction,batched,redraw"];
+    holds(&laboratory, &[&network[..], &picture, &protocols].concat());
     let digests = laboratory.json(&["show"])["result"]["pictures"].clone();
-    assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&9.into(), &0.into()), "{digests}");
+    assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&30.into(), &0.into()), "{digests}");
+
+    let relay = ["--mix", "calls=8,fan-out=1", "--display", "middle", "--transport", "tcp,relay"];
+    let rows = holds(&laboratory, &[&network[..], &relay, &["--protocol", "stop-and-wait"]].concat());
+    let seconds = |carrier: &str| {
+        rows.iter()
+            .find(|row| row["carrier"] == carrier)
+            .and_then(|row| row["seconds"]["value"].as_f64())
+            .expect("seconds")
+    };
+    // To the relay and from it are 30 ms of delay more each round.
+    let cost = (seconds("relay") - seconds("tcp")) / 8.0;
+    assert!((cost / 0.0605 - 1.0).abs() < 0.03, "a relay costs {cost} s a round");
 }
 
 /// 9600 b/s of Table 8-2, over TCP/IP: what is 60 items a second there is 53 with its headers.
@@ -57,14 +119,86 @@ fn a_line_of_the_study_carries_what_it_can() {
     holds(&laboratory, &[&line[..], &what].concat());
 }
 
-/// Whoever dies, everybody ends, what was finished is kept, and the run can be finished.
+/// The four lines of Table 8-2: 7.5, 15, 30 and 60 items a second are what 1200 to 9600 b/s carry of 20 octets without
+/// headers. 55 items are 1100 octets and 60 of headers (TCP and IP with time stamps, PPP); an answer is 68. What is left of a
+/// picture's time when both delays (20 ms), the answer and what both ends compute are taken away is the line's.
+#[test]
+#[ignore = "takes 50 s: cargo test --test lab -- --ignored the_lines_of_table_8_2"]
+fn the_lines_of_table_8_2_carry_their_ceilings_within_two_per_cent() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let displays = "terminal-1200,terminal-2400,terminal-4800,terminal-9600";
+    let line = ["--network", "telephone", "--application", "host", "--display", displays];
+    let rows =
+        holds(&laboratory, &[&line[..], &["--workload", "structured-rectangles", "--protocol", "pipelined"]].concat());
+    for (row, (rate, ceiling)) in rows.iter().zip([(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)]) {
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{row}"));
+        let computed = 55.0 * (number(&row["application_seconds"]) + number(&row["display_seconds"]));
+        let busy = number(&row["seconds"]["value"]) - 0.020 - 68.0 * 8.0 / rate - computed;
+        let items = 1160.0 / 20.0 / busy;
+        println!("{rate} b/s: {items:.2} items/s of {ceiling}");
+        assert!((items / ceiling - 1.0).abs() < 0.02, "{items} of {ceiling}");
+    }
+}
+
+/// Seconds of six requests one by one, or of three at a time, by hand: 1000 octets are 1070 in their frame and 1090 on the line,
+/// 8 are 78 and 98; of a frame that comes alone nobody waits for the gap of 12 behind it. TCP's bare acknowledgement between
+/// two calls is left out: 1.3 ms of 190 at most.
+fn by_hand(rate: f64, delay: f64, at_once: bool) -> f64 {
+    let octets = |count: f64| 8.0 * count / rate;
+    let round = 2.0 * delay + octets(1078.0) + octets(86.0);
+    if at_once { 2.0 * (round + 2.0 * octets(1090.0)) } else { 6.0 * round }
+}
+
+/// An experiment whose true shares of variance are known, because delays and rates are drawn: they are ranked rightly, and the
+/// intervals hold them. 0.5 % of the variance is allowed on top: each time may be 3 % off, as the closed forms are.
+#[test]
+fn shares_of_variance_are_those_that_were_drawn() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let factors = "protocol=stop-and-wait..pipelined,rate=500 kb/s..4 Mb/s,delay=20 ms..60 ms";
+    let mix = ["--mix", "calls=2,fan-out=3,request=1000 B,response=8 B", "-C", "reno"];
+    app(&laboratory, &[&["--factors", factors], &mix[..]].concat());
+    let design = Factorial::full(&[2, 2, 2]).expect("a design");
+    let truth = |run: &Vec<usize>| {
+        let (rate, delay) = ([500e3, 4e6][run[1]], [0.020, 0.060][run[2]]);
+        -by_hand(rate, delay, run[0] == 1).ln()
+    };
+    let truth: Vec<f64> = design.runs().iter().map(truth).collect();
+    let truth = design.effects(&[truth], 2, &Bootstrap::new(0)).expect("effects");
+    let result = laboratory.json(&["show"])["result"]["factors"].clone();
+    assert_eq!((&result["blocks"], &result["runs"]), (&3.into(), &8.into()), "{result}");
+    let mut ranked: Vec<(&str, f64)> =
+        ["protocol", "rate", "delay"].iter().zip(&truth.terms).map(|(name, term)| (*name, term.share.value)).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let rows = result["factors"].as_array().expect("factors");
+    for (row, (name, share)) in rows.iter().zip(ranked) {
+        let end = |end: &str| row["share"]["interval"][end].as_f64().expect("an end");
+        println!("{name}: {share:.4}, measured {} ({:.4} .. {:.4})", row["share"]["value"], end("low"), end("high"));
+        assert_eq!(row["factor"], name, "ranked rightly");
+        assert!(end("low") - 0.005 <= share && share <= end("high") + 0.005, "{name}: {share} {row}");
+    }
+}
+
+/// The experiment of the study's six factors, 2^(6-1) runs in three blocks.
+#[test]
+#[ignore = "takes 4 min: cargo test --test lab -- --ignored six_factors"]
+fn six_factors_are_tried_in_less_than_ten_minutes() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let begun = Instant::now();
+    app(&laboratory, &["--factors", "-C", "reno"]);
+    println!("{:.0} s", begun.elapsed().as_secs_f64());
+    assert!(begun.elapsed() < Duration::from_mins(10), "{:?}", begun.elapsed());
+    let result = laboratory.json(&["show"])["result"]["factors"].clone();
+    assert_eq!((&result["blocks"], &result["runs"]), (&3.into(), &32.into()), "{result}");
+    println!("{result}");
+}
+
+/// Whoever dies, everybody ends, what was finished is kept, and the experiment can be finished: without the block in which a run
+/// does not count.
 #[test]
 fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let what = ["--workload", "structured-rectangles", "--protocol", "stop-and-wait,pipelined"];
-    let long =
-        [&["app", "--quiet", "--delay", "20 ms", "--network", "10 Mb/s", "--profile", "standard"], &what[..]].concat();
-    let child = laboratory.command(&long).spawn().expect("btu starts");
+    let factors = "protocol=stop-and-wait..batched,delay=5 ms..10 ms";
+    let child = laboratory.command(&["app", "--quiet", "--factors", factors]).spawn().expect("btu starts");
     let deadline = Instant::now() + Duration::from_secs(30);
     while laboratory.stored_cells() < 1 {
         assert!(Instant::now() < deadline, "no cell after 30 s");
@@ -81,7 +215,7 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     app(&laboratory, &["--resume", "latest"]);
     let cells = laboratory.json(&["show", "--cells"]);
     let cells = cells.as_array().expect("a list of cells");
-    assert!(stored < 14 && cells.len() == 14, "{stored} of {}", cells.len());
+    assert!(stored < 12 && cells.len() == 12, "{stored} of {}", cells.len());
     let faults: Vec<&Value> =
         cells.iter().filter(|cell| cell["faults"].as_array().is_some_and(|all| !all.is_empty())).collect();
     assert_eq!(faults.len(), 1, "{faults:?}");
@@ -89,4 +223,5 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let told = |fault: &str| fault.contains("killed by") || fault.contains("preparing draw");
     let fault = &faults[0]["faults"][0];
     assert!(fault.as_str().is_some_and(told), "{:?}", faults[0]["faults"]);
+    assert_eq!(laboratory.json(&["show"])["result"]["factors"]["blocks"], 2);
 }

@@ -1,7 +1,7 @@
 //! What controllers may make this host do: read from a TOML file, checked before a worker is made, and held while it works.
 //!
 //! ```toml
-//! activities = ["null", "tcp-send"]          # default: all but ftp-relay
+//! activities = ["null", "tcp-send"]          # default: all but ftp-relay and relay
 //! controllers = ["carol"]                    # default: every one with a valid certificate
 //! peers = ["10.0.0.0/8", "fd00::/8"]         # default: private networks and the controller itself
 //! runs_at_once = 1
@@ -110,7 +110,7 @@ impl<T> Rule<T> {
 
 impl Default for Policy {
     fn default() -> Self {
-        let all = known_kinds().filter(|&kind| kind != "ftp-relay");
+        let all = known_kinds().filter(|&kind| !["ftp-relay", "relay"].contains(&kind));
         Self {
             source: None,
             activities: Rule::default_of(all.map(str::to_owned).collect()),

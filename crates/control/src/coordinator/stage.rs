@@ -245,7 +245,7 @@ impl Stage {
         }
     }
 
-    /// Listeners first, in the script's order, so that those who connect know where to.
+    /// Listeners first, then those who connect to them, and so on, in the script's order, so that all know where to connect.
     async fn prepare(
         &mut self,
         cell: u64,
@@ -253,8 +253,9 @@ impl Stage {
         sample_every: Option<Span>,
     ) -> Result<(), CoordinatorError> {
         let mut endpoints: Vec<Option<SocketAddr>> = vec![None; script.steps.len()];
-        for connecting in [false, true] {
-            let wave = script.steps.iter().enumerate().filter(|(_, step)| step.peer.is_some() == connecting);
+        let waves: Vec<usize> = (0..script.steps.len()).map(|index| script.wave(index)).collect();
+        for wave in 0..=waves.iter().copied().max().unwrap_or(0) {
+            let wave = script.steps.iter().enumerate().filter(|(index, _)| waves[*index] == wave);
             let prepared = wave.map(|(index, step)| {
                 let order = Order { sample_every, ..self.order(step, &script.impairments, &endpoints) };
                 let agent = self.agent(&step.host);

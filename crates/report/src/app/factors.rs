@@ -42,18 +42,16 @@ fn factors(shares: &FactorShares) -> Option<Section> {
     ];
     let mut table = Table::new("Factors, most important first", &head, 3);
     table.rows.extend(shares.factors.iter().map(cells));
-    let mut text = format!(
-        "{} runs in each of {} blocks. Of the variance of ln(rate) {} % is made by more than two factors together",
+    let noise = shares.noise.map_or_else(
+        || "one block only, so there are no intervals".to_owned(),
+        |noise| format!("the scatter of repetitions would make {} % by itself", percent(noise)),
+    );
+    let text = format!(
+        "{} runs in each of {} blocks. Of the variance of ln(rate) {} % is made by more than two factors together; {noise}.",
         shares.runs,
         shares.blocks,
         percent(shares.rest)
     );
-    match shares.noise {
-        Some(noise) => {
-            text.push_str(&format!("; the scatter of repetitions would make {} % by itself.", percent(noise)))
-        }
-        None => text.push_str("; one block only, so there are no intervals."),
-    }
     let note = "share of the variance of ln(items per second) over these levels (95 % interval, bootstrap over blocks)";
     Section::of("Which factor matters most", note, vec![Block::Table(table), Block::Text(text)])
 }

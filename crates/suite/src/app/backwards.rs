@@ -81,15 +81,16 @@ pub(super) fn trips(plan: &AppPlan, row: &AppRow, ways: &Ways, work: Work, withi
     let requests = plan.requests(&row.cell);
     let seconds = |window: u64| ways.windowed_seconds(window, requests, work);
     let quick = |window: &u64| seconds(*window).is_some_and(|seconds| seconds <= within.seconds());
-    let most = (1..=requests).find(quick).and_then(|window| {
-        Some(MostTrips { round_trips: requests.div_ceil(window), window, seconds: seconds(window)? })
+    let widest = plan.mix(&row.cell).map_or(requests, |mix| mix.fan_out().into());
+    let most = (1..=widest).find(quick).and_then(|window| {
+        Some(MostTrips { round_trips: plan.round_trips(&row.cell, window), window, seconds: seconds(window)? })
     });
     Some(Trips {
         cell: row.cell.clone(),
         stop_and_wait: requests,
         stop_and_wait_seconds: seconds(1)?,
         most,
-        least_seconds: seconds(requests)?,
+        least_seconds: seconds(widest)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{Protocol, Request, Speeds, Workload};
+use super::{Mix, Niceness, Protocol, Request, Speeds, Workload};
 
 /// What both ends have agreed on before they meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,11 +21,17 @@ pub struct Drawing {
     /// How fast either end computes: what it does by itself, and what it is to compute on top of that.
     #[serde(default, skip_serializing_if = "Speeds::are_full")]
     pub speeds: Speeds,
+    /// How much either end gives way to other processes.
+    #[serde(default, skip_serializing_if = "Niceness::is_usual")]
+    pub nice: Niceness,
     /// The picture is drawn anew until this time has passed, once at least.
     #[serde(rename = "target_ns")]
     pub target: Span,
     /// It is drawn no more often.
     pub most_pictures: u32,
+    /// What goes over the network instead of a picture, for [`Workload::Mix`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
 }
 
 impl Drawing {
@@ -47,6 +53,13 @@ impl Drawing {
             Protocol::Redraw => vec![Request::Redraw],
             Protocol::Bitmap => pieces(),
         }
+    }
+
+    /// The largest message of a mix; nothing of a picture.
+    pub fn largest_message(&self) -> Bytes {
+        let Some(mix) = self.mix else { return Bytes::ZERO };
+        let together = if mix.window(self.protocol).is_none() { u64::from(mix.fan_out()) } else { 1 };
+        Bytes::new(together * mix.request().max(mix.response()).count())
     }
 
     /// Items of the picture: what a rate counts.
@@ -98,7 +111,7 @@ pub struct Displayed {
     /// What the display computed in all pictures: drawing, and what the plan has it compute.
     #[serde(rename = "busy_ns")]
     pub busy: Span,
-    /// Pictures that are not, to the bit, what the workload draws.
+    /// Pictures that are not, to the bit, what the workload draws; of a mix, requests that were not those that were due.
     pub wrong: u64,
     /// SHA-256 of the last picture, in hexadecimal digits.
     pub digest: String,
@@ -116,7 +129,17 @@ mod tests {
 
     fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
         let (application, display, target) = (Span::ZERO, Span::ZERO, Span::ZERO);
-        Drawing { workload, protocol, application, display, speeds: Speeds::default(), target, most_pictures: 1 }
+        Drawing {
+            workload,
+            protocol,
+            application,
+            display,
+            speeds: Speeds::default(),
+            nice: Niceness::default(),
+            target,
+            most_pictures: 1,
+            mix: None,
+        }
     }
 
     #[test]

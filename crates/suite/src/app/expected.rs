@@ -4,11 +4,14 @@ use btu_model::{Passage, RemoteItems};
 use btu_network::{Drawing, StationId};
 use serde::Serialize;
 
-use super::{BITMAP_PIECE, Carrier, Protocol, REPLY_BYTES, REQUEST_BYTES, TOGETHER};
+use super::{BITMAP_PIECE, Carrier, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, TOGETHER};
 use crate::experiment::{AROUND_SEGMENT, passage};
 
 /// A TLS 1.3 record beside its content: header, content type, authentication tag (RFC 8446, section 5.2).
 const AROUND_RECORD: usize = 5 + 1 + 16;
+
+/// Payload of a full TCP segment of Ethernet, with time stamps.
+const SEGMENT: usize = 1448;
 
 /// How packets pass between application and display with nobody else on the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +22,26 @@ pub struct Ways {
     piece: Passage,
     /// Of frames, that the slowest part of the way carries.
     line_bits_per_second: f64,
+    /// What passes, where it is no picture.
+    mix: Option<Mix>,
+}
+
+/// From station to station: the slowest way is the one that is busy, all others take their time.
+fn along(drawing: &Drawing, route: &[StationId], octets: usize) -> Option<Passage> {
+    let ways = route.windows(2).map(|pair| passage(drawing, pair[0], pair[1], octets));
+    let ways: Vec<Passage> = ways.collect::<Option<_>>()?;
+    let occupied = ways.iter().map(|way| way.occupied).fold(0.0, f64::max);
+    let all: f64 = ways.iter().map(|way| way.occupied + way.beyond).sum();
+    Some(Passage { occupied, beyond: all - occupied })
+}
+
+/// A message of so many octets: its segments one behind the other.
+fn message(octets: u64, segment: impl Fn(usize) -> Option<Passage>) -> Option<Passage> {
+    let (whole, rest) = (octets / SEGMENT as u64, (octets % SEGMENT as u64) as usize);
+    let last = segment(if rest > 0 { rest } else { SEGMENT })?;
+    let before = if rest > 0 { whole } else { whole.saturating_sub(1) };
+    let full = segment(SEGMENT)?;
+    Some(Passage { occupied: before as f64 * full.occupied + last.occupied, ..last })
 }
 
 /// What each end computes for one request, in seconds.
@@ -33,23 +56,44 @@ pub struct Work {
 impl Ways {
     /// Of a network file; nothing where nothing is emulated, where the closed forms have no answer, and for carriers whose
     /// headers nobody can tell beforehand.
-    pub fn over(drawing: &Drawing, [application, display]: [StationId; 2], carrier: Carrier) -> Option<Self> {
+    ///
+    /// The route begins with the application's station and ends with the display's; what is between passes on what it has got
+    /// as a whole, and is taken to compute nothing.
+    pub fn over(drawing: &Drawing, route: &[StationId], carrier: Carrier, mix: Option<Mix>) -> Option<Self> {
         let record = match carrier {
-            Carrier::Tcp => 0,
+            Carrier::Tcp | Carrier::Relay => 0,
             Carrier::Tls => AROUND_RECORD,
             // Nagle's algorithm keeps requests back until answers come, which no form here knows.
-            Carrier::TcpNagle | Carrier::Quic | Carrier::Udp | Carrier::Http2 => return None,
+            Carrier::TcpNagle | Carrier::Quic | Carrier::Udp | Carrier::Http2
+            // There is no network between them.
+            | Carrier::Unix | Carrier::InProcess => return None,
         };
         if drawing.bare {
             return None;
         }
-        let there = |payload| passage(drawing, application, display, payload + record + AROUND_SEGMENT);
+        let there = |payload| along(drawing, route, payload + record + AROUND_SEGMENT);
+        let reversed: Vec<StationId> = route.iter().rev().copied().collect();
+        let back = |payload| along(drawing, &reversed, payload + record + AROUND_SEGMENT);
         let full = there(TOGETHER * REQUEST_BYTES)?;
+        let [request, reply, packed, piece] = match mix {
+            None => {
+                let packed = Passage { occupied: full.occupied / TOGETHER as f64, ..full };
+                [there(REQUEST_BYTES)?, back(REPLY_BYTES)?, packed, there(REQUEST_BYTES + BITMAP_PIECE)?]
+            }
+            Some(mix) => {
+                let (request, response) = (mix.request().count(), mix.response().count());
+                let all = u64::from(mix.fan_out());
+                let there = |octets| message(octets, there);
+                let back = |octets| message(octets, back);
+                [there(request)?, back(response)?, there(all * request)?, back(all * response)?]
+            }
+        };
         Some(Self {
-            request: there(REQUEST_BYTES)?,
-            reply: passage(drawing, display, application, REPLY_BYTES + record + AROUND_SEGMENT)?,
-            packed: Passage { occupied: full.occupied / TOGETHER as f64, ..full },
-            piece: there(REQUEST_BYTES + BITMAP_PIECE)?,
+            request,
+            reply,
+            packed,
+            piece,
+            mix,
             line_bits_per_second: 8.0 * (TOGETHER * REQUEST_BYTES + record + AROUND_SEGMENT) as f64 / full.occupied,
         })
     }
@@ -66,8 +110,26 @@ impl Ways {
         Self { line_bits_per_second: self.line_bits_per_second * times, ..faster }
     }
 
+    /// Seconds of a mix: of its calls with so many requests on their way at once, or all of a call in one message, and of
+    /// the pauses between them.
+    fn mix_seconds(&self, mix: &Mix, window: Option<u64>, work: Work) -> Option<f64> {
+        let all = u64::from(mix.fan_out());
+        let call = if let Some(window) = window {
+            self.items(all, work).windowed(window as f64).value?
+        } else {
+            let (there, back) = (self.packed, self.piece);
+            let passing = there.occupied + there.beyond + back.occupied + back.beyond;
+            all as f64 * (work.application + work.display) + passing
+        };
+        let pauses = f64::from(mix.calls() - 1) * mix.think().seconds();
+        Some(f64::from(mix.calls()) * call + pauses)
+    }
+
     /// Seconds that a picture of so many requests takes with any window, one of a whole picture included.
     pub fn windowed_seconds(&self, window: u64, requests: u64, work: Work) -> Option<f64> {
+        if let Some(mix) = &self.mix {
+            return self.mix_seconds(mix, Some(window.min(mix.fan_out().into())), work);
+        }
         self.items(requests, work).windowed(window as f64).value
     }
 
@@ -79,6 +141,9 @@ impl Ways {
 
     /// Seconds that a picture of so many requests takes.
     pub fn seconds(&self, protocol: Protocol, requests: u64, work: Work) -> Option<f64> {
+        if let Some(mix) = &self.mix {
+            return self.mix_seconds(mix, mix.window(protocol), work);
+        }
         let Self { reply, piece, .. } = *self;
         let items = self.items(requests, work);
         let answer = match protocol {
@@ -142,9 +207,9 @@ impl Ways {
     }
 
     fn map(&self, change: impl Fn(Passage) -> Passage) -> Self {
-        let Self { request, reply, packed, piece, line_bits_per_second } = *self;
+        let Self { request, reply, packed, piece, line_bits_per_second, mix } = *self;
         let [request, reply, packed, piece] = [request, reply, packed, piece].map(change);
-        Self { request, reply, packed, piece, line_bits_per_second }
+        Self { request, reply, packed, piece, line_bits_per_second, mix }
     }
 }
 
@@ -167,7 +232,7 @@ delay = \"10 ms\"
 
     fn ways(carrier: Carrier) -> Option<Ways> {
         let drawing = Reader::new("line").read(LINE).unwrap();
-        Ways::over(&drawing, [StationId(0), StationId(1)], carrier)
+        Ways::over(&drawing, &[StationId(0), StationId(1)], carrier, None)
     }
 
     /// By hand: 20 octets of request are 90 in their frame and 110 on the line, 8 of reply 78 and 98; of a frame that comes
@@ -202,6 +267,30 @@ delay = \"10 ms\"
         assert!((waiting.delay - 0.93).abs() < 0.01, "{waiting:?}");
         let sending = ways.shares(Protocol::Bitmap, 57, work).unwrap();
         assert!(sending.bandwidth > 0.9, "{sending:?}");
+    }
+
+    /// By hand: 20 calls of 4 requests of 200 octets (290 on the line with the gap), answered by 2000 octets in two segments
+    /// (1538 and 642), with 5 ms between.
+    #[test]
+    fn a_mix_by_hand() {
+        let drawing = Reader::new("line").read(LINE).unwrap();
+        let mix: Mix = "calls=20,fan-out=4,request=200 B,response=2000 B,think=5 ms".parse().unwrap();
+        let ways = Ways::over(&drawing, &[StationId(0), StationId(1)], Carrier::Tcp, Some(mix)).unwrap();
+        let near = |found: Option<f64>, expected: f64| {
+            let found = found.unwrap();
+            assert!((found / expected - 1.0).abs() < 5e-3, "{found} {expected}");
+        };
+        let octets = |count: f64| 8.0 * count / 1e6;
+        let pauses = 19.0 * 0.005;
+        let round = 0.020 + octets(290.0 - 12.0) + octets(1538.0 + 642.0 - 12.0);
+        let seconds = |protocol| ways.seconds(protocol, mix.requests(), Work::default());
+        near(seconds(Protocol::StopAndWait), 80.0 * round + pauses);
+        // All four at once: the answers follow each other on the line.
+        near(seconds(Protocol::Pipelined), 20.0 * (round + 3.0 * octets(1538.0 + 642.0)) + pauses);
+        near(seconds(Protocol::Window(2)), 20.0 * (2.0 * round + octets(1538.0 + 642.0)) + pauses);
+        // In one message each way: 800 octets, and 8000 in six segments.
+        let batch = 0.020 + octets(890.0 - 12.0) + octets(5.0 * 1538.0 + 850.0 - 12.0);
+        near(seconds(Protocol::Batched), 20.0 * batch + pauses);
     }
 
     #[test]

@@ -258,7 +258,7 @@ impl Factors {
     /// The cell of each run: what no factor says is as in `base`.
     pub fn cells(&self, base: &AppCell) -> Vec<AppCell> {
         let design = self.design();
-        let runs = design.iter().flat_map(|design| design.runs());
+        let runs = design.iter().flat_map(Factorial::runs);
         runs.map(|run| self.cell(base, run)).collect()
     }
 
@@ -365,20 +365,20 @@ impl Lines {
 
     /// As a network file: the application at a switch, and from there a line to each display, as in the library's `path`.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "name = \"lines\"\nabout = \"An application, and lines to {} displays\"\n\n[stations.{}]\n[bridges.switch]\n\
-             [links.computer-room]\nbetween = [\"{1}\", \"switch\"]\nrate = \"100 Gb/s\"\n",
+        let head = format!(
+            "name = \"lines\"\nabout = \"An application, and lines to {} displays\"\n\n[stations.{application}]\n\
+             [bridges.switch]\n[links.computer-room]\nbetween = [\"{application}\", \"switch\"]\nrate = \"100 Gb/s\"\n",
             self.0.len(),
-            Self::APPLICATION
+            application = Self::APPLICATION
         );
-        for Line { display, rate, delay } in &self.0 {
+        let lines = self.0.iter().map(|Line { display, rate, delay }| {
             let (bits, nanoseconds) = (rate.bits_per_second(), delay.nanoseconds());
-            text.push_str(&format!(
-                "\n[stations.{display}]\n[links.to-{display}]\nbetween = [\"switch\", \"{display}\"]\nrate = \"{bits} b/s\"\n\
-                 delay = \"{nanoseconds} ns\"\n"
-            ));
-        }
-        text
+            format!(
+                "\n[stations.{display}]\n[links.to-{display}]\nbetween = [\"switch\", \"{display}\"]\n\
+                 rate = \"{bits} b/s\"\ndelay = \"{nanoseconds} ns\"\n"
+            )
+        });
+        std::iter::once(head).chain(lines).collect()
     }
 }
 

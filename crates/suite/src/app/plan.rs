@@ -1,13 +1,14 @@
 //! The plan of `btu app`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
-use btu_units::Span;
+use btu_units::{Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{AppVerdict, judge};
-use super::{AppCell, Carrier, Drawing, Factors, Protocol, Questions, Speeds, Workload};
-use crate::activity::{Activity, DrawEnd, Meeting, Order, PipeMeeting};
+use super::{AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Speeds, Workload};
+use crate::activity::{Activity, DrawEnd, Meeting, Order, PipeMeeting, Relay};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
@@ -39,6 +40,15 @@ pub struct AppPlan {
     /// How fast the processors are made to be, one after the other; at full speed where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
     pub speeds: Vec<Speeds>,
+    /// How much both ends give way to other processes of their hosts.
+    #[serde(default, skip_serializing_if = "Niceness::is_usual")]
+    pub nice: Niceness,
+    /// What [`Workload::Mix`] is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
+    /// The host on which a relay runs, for [`Carrier::Relay`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<HostName>,
     /// Factors that are tried together; what they do not say is the first of every list above. Without them every level of
     /// these lists is tried with every other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,12 +70,25 @@ pub struct AppPlan {
 impl AppPlan {
     /// Requests of one picture.
     pub(super) fn requests(&self, cell: &AppCell) -> u64 {
-        self.drawing(cell).requests().len() as u64
+        self.mix(cell).map_or_else(|| self.drawing(cell).requests().len() as u64, |mix| mix.requests())
+    }
+
+    /// Round trips of one picture with so many requests on their way at once.
+    pub(super) fn round_trips(&self, cell: &AppCell, window: u64) -> u64 {
+        match self.mix(cell) {
+            Some(mix) => u64::from(mix.calls()) * u64::from(mix.fan_out()).div_ceil(window),
+            None => self.requests(cell).div_ceil(window),
+        }
+    }
+
+    /// The mix, where a cell is one.
+    pub(super) fn mix(&self, cell: &AppCell) -> Option<Mix> {
+        self.mix.filter(|_| cell.workload == Workload::Mix)
     }
 
     /// What is seen of one picture when it is there: what a rate counts.
     pub(super) fn shown(&self, cell: &AppCell) -> u64 {
-        cell.workload.shown()
+        self.mix(cell).map_or_else(|| cell.workload.shown(), |mix| mix.requests())
     }
 
     fn drawing(&self, cell: &AppCell) -> Drawing {
@@ -75,15 +98,18 @@ impl AppPlan {
             application: self.application,
             display: self.display,
             speeds: cell.speeds,
+            nice: self.nice,
             target: self.target,
             most_pictures: Drawing::MOST_PICTURES,
+            mix: self.mix(cell),
         }
     }
 
     /// Where a cell's application and display run.
     pub fn hosts<'a>(&'a self, cell: &'a AppCell) -> [Option<&'a HostName>; 2] {
         let [application, display] = self.frame.network.ends();
-        [application, cell.display.as_ref().or(display)]
+        let display = cell.display.as_ref().or(display);
+        if cell.carrier.is_local() { [display, display] } else { [application, display] }
     }
 
     /// Every level of every list with every other, as far as transports carry them.
@@ -93,7 +119,7 @@ impl AppPlan {
         let mut cells = Vec::new();
         for (&workload, &protocol) in crossed(&self.workloads, &self.protocols) {
             let carriers: Vec<Carrier> =
-                self.carriers.iter().copied().filter(|carrier| carrier.carries(protocol)).collect();
+                self.carriers.iter().copied().filter(|carrier| can_be(workload, protocol, *carrier)).collect();
             for (&carrier, (display, &speeds)) in carriers
                 .iter()
                 .flat_map(|carrier| crossed(&displays, &speeds).map(move |rest| (carrier, rest)).collect::<Vec<_>>())
@@ -126,6 +152,36 @@ fn crossed<'a, A, B>(first: &'a [A], second: &'a [B]) -> impl Iterator<Item = (&
     first.iter().flat_map(move |a| second.iter().map(move |b| (a, b)))
 }
 
+/// What a relay passed on, there and back; nothing of other carriers.
+fn relayed(seen: &Observation, cell: &AppCell) -> Option<(Bytes, Bytes)> {
+    let outcomes = seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
+    let passed = outcomes.into_iter().find_map(|outcome| match outcome {
+        Outcome::Relayed(relayed) => Some((relayed.there, relayed.back)),
+        _ => None,
+    });
+    (cell.carrier == Carrier::Relay).then(|| passed.unwrap_or_default())
+}
+
+/// Octets of all answers that the display accounts for.
+fn replies_bytes(plan: &AppPlan, cell: &AppCell, displayed: &super::Displayed) -> u64 {
+    let each = plan.mix(cell).map_or(REPLY_BYTES as u64, |mix| match mix.window(cell.protocol) {
+        Some(_) => mix.response().count(),
+        None => mix.response().count() * u64::from(mix.fan_out()),
+    });
+    displayed.replies * each
+}
+
+/// Where two processes of one host meet.
+fn meeting_path(setting: &CellSetting) -> PathBuf {
+    setting.scratch.join(format!("app-{}", hexadecimal(&setting.token[..6])))
+}
+
+/// Whether a workload can be carried like that.
+fn can_be(workload: Workload, protocol: Protocol, carrier: Carrier) -> bool {
+    let is_meant = workload != Workload::Mix || (Mix::takes(protocol) && carrier != Carrier::InProcess);
+    is_meant && carrier.carries(protocol)
+}
+
 /// How a carrier's sockets are set up.
 fn socket(carrier: Carrier) -> SocketOptions {
     SocketOptions { no_delay: (carrier == Carrier::TcpNagle).then_some(false), ..SocketOptions::default() }
@@ -154,26 +210,40 @@ impl Experiment for AppPlan {
         }
     }
 
-    /// The display listens, the application draws on it and keeps the time.
+    /// The display listens, a relay passes on, the application draws and keeps the time.
     fn script(&self, cell: &AppCell, setting: &CellSetting) -> Script {
         let unset = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let pipe =
-            PipePlan { socket: socket(cell.carrier), ..PipePlan::new(setting.seed, cell.carrier.kind(), Place::Here) };
-        let ends = [
-            (End::Far, Meeting::Listen(unset), None, self.hosts(cell)[1]),
-            (End::Near, Meeting::Connect(SocketAddr::new(unset, 0)), Some(0), self.hosts(cell)[0]),
-        ];
-        let steps = ends.into_iter().filter_map(|(end, meeting, peer, host)| {
-            let meeting = PipeMeeting::Network(meeting);
-            let (token, drawing, pipe) = (setting.token, self.drawing(cell), pipe.clone());
-            let activity = Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }));
+        let [application, display] = self.hosts(cell);
+        let step = |host: Option<&HostName>, peer: Option<usize>, activity: Activity| {
             let order = Order::new(setting.seed, setting.deadline, activity);
             Some(Step { host: host?.clone(), role: Role::Network, peer, order })
-        });
-        Script { impairments: Impairments::new(), steps: steps.collect() }
+        };
+        let end = |end: End, meeting: PipeMeeting| {
+            let kind = cell.carrier.kind();
+            let pipe = PipePlan { socket: socket(cell.carrier), ..PipePlan::new(setting.seed, kind, Place::Here) };
+            let (token, drawing) = (setting.token, self.drawing(cell));
+            Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }))
+        };
+        let listen = || end(End::Far, PipeMeeting::Network(Meeting::Listen(unset)));
+        let connect = || end(End::Near, PipeMeeting::Network(Meeting::Connect(SocketAddr::new(unset, 0))));
+        let steps = match cell.carrier {
+            Carrier::InProcess => vec![step(display, None, Activity::DrawInside(Box::new(self.drawing(cell))))],
+            Carrier::Unix => {
+                let path = meeting_path(setting);
+                let listen = end(End::Far, PipeMeeting::ListenAt(path.clone()));
+                vec![step(display, None, listen), step(display, Some(0), end(End::Near, PipeMeeting::ConnectAt(path)))]
+            }
+            Carrier::Relay => {
+                let relay = Relay { on: unset, to: SocketAddr::new(unset, 0), token: setting.token };
+                let relay = step(self.relay.as_ref(), Some(0), Activity::Relay(relay));
+                vec![step(display, None, listen()), relay, step(application, Some(1), connect())]
+            }
+            _ => vec![step(display, None, listen()), step(application, Some(0), connect())],
+        };
+        Script { impairments: Impairments::new(), steps: steps.into_iter().flatten().collect() }
     }
 
-    fn faults(&self, _: &AppCell, seen: &Observation) -> Vec<String> {
+    fn faults(&self, cell: &AppCell, seen: &Observation) -> Vec<String> {
         let Some((drawn, displayed)) = accounts(seen) else {
             return vec!["the application or the display has no account".to_owned()];
         };
@@ -190,8 +260,13 @@ impl Experiment for AppPlan {
         });
         let wrong = (displayed.wrong > 0)
             .then(|| format!("{} of {pictures} pictures are not, to the bit, what the items draw", displayed.wrong));
+        let relayed = relayed(seen, cell).map(|(there, back)| {
+            let (sent, answered) = (drawn.bytes.count(), replies_bytes(self, cell, displayed));
+            let short = there.count() < sent || back.count() < answered;
+            short.then(|| format!("the relay passed on {there} of {sent} B at least, and {back} of {answered} B back"))
+        });
         let none = (pictures == 0).then(|| "no picture was drawn".to_owned());
-        apart.chain(wrong).chain(none).collect()
+        apart.chain(wrong).chain(relayed.flatten()).chain(none).collect()
     }
 
     fn facts(&self, _: &AppCell, seen: &Observation) -> Facts {
@@ -210,11 +285,11 @@ impl Experiment for AppPlan {
 pub(super) fn accounts(seen: &Observation) -> Option<(&super::Drawn, &super::Displayed)> {
     let outcomes = || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
     let drawn = outcomes().find_map(|outcome| match outcome {
-        Outcome::Drawn(drawn) => Some(drawn),
+        Outcome::Drawn(drawn) | Outcome::DrawnInside { drawn, .. } => Some(drawn),
         _ => None,
     });
     let displayed = outcomes().find_map(|outcome| match outcome {
-        Outcome::Displayed(displayed) => Some(displayed),
+        Outcome::Displayed(displayed) | Outcome::DrawnInside { displayed, .. } => Some(displayed),
         _ => None,
     });
     drawn.zip(displayed)
@@ -222,7 +297,7 @@ pub(super) fn accounts(seen: &Observation) -> Option<(&super::Drawn, &super::Dis
 
 #[cfg(test)]
 mod tests {
-    use btu_units::{Bytes, Time};
+    use btu_units::Time;
 
     use super::*;
     use crate::app::{Displayed, Drawn};
@@ -252,6 +327,9 @@ mod tests {
             carriers: vec![Carrier::Tcp, Carrier::Udp],
             displays: Vec::new(),
             speeds: Vec::new(),
+            nice: Niceness::default(),
+            mix: None,
+            relay: None,
             factors: None,
             questions: Questions::default(),
             application: Span::ZERO,
@@ -305,6 +383,24 @@ mod tests {
         let cells: Vec<String> = plan().cells().iter().map(ToString::to_string).collect();
         let expected = ["vectors stop-and-wait tcp", "vectors stop-and-wait udp", "vectors batched tcp"];
         assert_eq!((cells.len(), &cells[..3]), (6, &expected.map(str::to_owned)[..]));
+    }
+
+    #[test]
+    fn a_relay_stands_between_and_local_carriers_stay_on_the_display_s_host() {
+        let relay = HostName::try_from("r").ok();
+        let plan = AppPlan { relay, ..plan() };
+        let script = |carrier| {
+            let (seed, token, scratch) = (1, [9; 16], "/s".into());
+            let cell = AppCell { carrier, ..cell() };
+            let script = plan.script(&cell, &CellSetting { seed, token, deadline: DEADLINE, scratch });
+            let steps = script.steps.iter().map(|step| (step.host.to_string(), step.peer, step.order.activity.kind()));
+            steps.collect::<Vec<_>>()
+        };
+        let step = |host: &str, peer, kind| (host.to_owned(), peer, kind);
+        let relayed = [step("a", None, "draw"), step("r", Some(0), "relay"), step("b", Some(1), "draw")];
+        assert_eq!(script(Carrier::Relay), relayed);
+        assert_eq!(script(Carrier::Unix), [step("a", None, "draw"), step("a", Some(0), "draw")]);
+        assert_eq!(script(Carrier::InProcess), [step("a", None, "draw-inside")]);
     }
 
     /// Every display and speed with everything else, or the runs of an experiment.

@@ -121,11 +121,27 @@ pub enum Carrier {
     Udp,
     /// A request and its answer over HTTP/2.
     Http2,
+    /// TCP through a relay on a third station; every send leaves at once.
+    Relay,
+    /// A Unix socket: the application is on the display's own host.
+    Unix,
+    /// No transport: the application is in the display's own process.
+    InProcess,
 }
 
 impl Carrier {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Tcp, Self::TcpNagle, Self::Tls, Self::Quic, Self::Udp, Self::Http2];
+    pub const ALL: [Self; 9] = [
+        Self::Tcp,
+        Self::TcpNagle,
+        Self::Tls,
+        Self::Quic,
+        Self::Udp,
+        Self::Http2,
+        Self::Relay,
+        Self::Unix,
+        Self::InProcess,
+    ];
 
     /// The name on command lines and in stored runs.
     pub const fn name(self) -> &'static str {
@@ -136,6 +152,9 @@ impl Carrier {
             Self::Quic => "quic",
             Self::Udp => "udp",
             Self::Http2 => "http2",
+            Self::Relay => "relay",
+            Self::Unix => "unix",
+            Self::InProcess => "in-process",
         }
     }
 
@@ -150,18 +169,24 @@ impl Carrier {
     /// The way to move bytes.
     pub const fn kind(self) -> Kind {
         match self {
-            Self::Tcp | Self::TcpNagle => Kind::Tcp,
+            Self::Tcp | Self::TcpNagle | Self::Relay => Kind::Tcp,
             Self::Tls => Kind::Tls,
             Self::Quic => Kind::Quic,
             Self::Udp => Kind::Udp,
             Self::Http2 => Kind::Http2,
+            Self::Unix | Self::InProcess => Kind::UnixStream,
         }
+    }
+
+    /// Whether both ends are on one host.
+    pub const fn is_local(self) -> bool {
+        matches!(self, Self::Unix | Self::InProcess)
     }
 
     /// Whether it carries this protocol: those of requests and answers carry only what is answered one by one.
     pub fn carries(self, protocol: Protocol) -> bool {
         match self {
-            Self::Tcp | Self::TcpNagle | Self::Tls | Self::Quic => true,
+            Self::Tcp | Self::TcpNagle | Self::Tls | Self::Quic | Self::Relay | Self::Unix | Self::InProcess => true,
             Self::Udp | Self::Http2 => matches!(protocol, Protocol::StopAndWait | Protocol::Redraw),
         }
     }

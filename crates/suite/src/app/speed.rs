@@ -94,6 +94,22 @@ impl Speeds {
     }
 }
 
+/// How much both ends give way to other processes of their hosts: 0, as usual, to 19 (nice(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Niceness {
+    /// The application's process.
+    pub application: u8,
+    /// The display's process.
+    pub display: u8,
+}
+
+impl Niceness {
+    /// Whether both are as usual.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

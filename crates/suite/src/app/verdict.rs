@@ -112,10 +112,13 @@ pub struct PictureDigest {
 /// Judges a run by all that is stored of it.
 pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
     let drawing = plan.frame().network.drawing();
-    let mut known: BTreeMap<(Carrier, Option<HostName>), Option<Ways>> = BTreeMap::new();
+    let mut known: BTreeMap<(Carrier, Option<HostName>, bool), Option<Ways>> = BTreeMap::new();
     let mut ways = |cell: &AppCell| {
-        let over = || Ways::over(drawing.as_ref()?, stations(plan, cell, drawing.as_ref()?)?, cell.carrier);
-        *known.entry((cell.carrier, cell.display.clone())).or_insert_with(over)
+        let over = || {
+            let route = route(plan, cell, drawing.as_ref()?)?;
+            Ways::over(drawing.as_ref()?, &route, cell.carrier, plan.mix(cell))
+        };
+        *known.entry((cell.carrier, cell.display.clone(), plan.mix(cell).is_some())).or_insert_with(over)
     };
     let rows: Vec<(AppRow, Option<Ways>)> = plan
         .cells()
@@ -154,13 +157,15 @@ fn answers(plan: &AppPlan, rows: &[(AppRow, Option<Ways>)]) -> (Vec<Trips>, Vec<
 
 /// The pictures of these rows, each once.
 fn workloads(rows: &[AppRow]) -> BTreeSet<Workload> {
-    rows.iter().map(|row| row.cell.workload).collect()
+    rows.iter().map(|row| row.cell.workload).filter(|workload| *workload != Workload::Mix).collect()
 }
 
-fn stations(plan: &AppPlan, cell: &AppCell, drawing: &Drawing) -> Option<[StationId; 2]> {
+/// The stations that a cell's requests pass, with the relay's where there is one.
+fn route(plan: &AppPlan, cell: &AppCell, drawing: &Drawing) -> Option<Vec<StationId>> {
     let [application, display] = plan.hosts(cell);
-    let station = |host: Option<&HostName>| drawing.station_called(host?.as_str());
-    Some([station(application)?, station(display)?])
+    let relay = plan.relay.as_ref().filter(|_| cell.carrier == Carrier::Relay);
+    let stations = [application, relay, display].into_iter().flatten();
+    stations.map(|host| drawing.station_called(host.as_str())).collect()
 }
 
 impl AppRow {
@@ -218,7 +223,8 @@ fn memory(plan: &AppPlan, cells: &[Measured<AppCell>]) -> Vec<Memory> {
         let kept = items.find_map(|measured| Some(accounts(&measured.seen)?.1))?;
         Some(Memory { workload, file: kept.file, memory: kept.memory, bitmap })
     };
-    plan.workloads.iter().filter_map(|&workload| of(workload)).collect()
+    let pictures = plan.workloads.iter().filter(|workload| **workload != Workload::Mix);
+    pictures.filter_map(|&workload| of(workload)).collect()
 }
 
 /// Of what comes first of everything else: protocols that send every item against workloads.

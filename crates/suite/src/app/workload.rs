@@ -30,10 +30,12 @@ pub enum Workload {
     StructuredRectangles,
     /// 5000 characters of 8 x 16 pixels, eight to the item.
     Text,
+    /// No picture: requests and responses of the plan's own mix.
+    Mix,
 }
 
 impl Workload {
-    /// All of them.
+    /// All pictures.
     pub const ALL: [Self; 4] = [Self::Vectors, Self::Rectangles, Self::StructuredRectangles, Self::Text];
 
     /// The name on command lines and in stored runs.
@@ -43,6 +45,7 @@ impl Workload {
             Self::Rectangles => "rectangles",
             Self::StructuredRectangles => "structured-rectangles",
             Self::Text => "text",
+            Self::Mix => "mix",
         }
     }
 
@@ -71,6 +74,7 @@ impl Workload {
             Self::Rectangles => picture(inverter::unstructured()),
             Self::StructuredRectangles => inverter::structured(),
             Self::Text => picture(text()),
+            Self::Mix => Vec::new(),
         }
     }
 

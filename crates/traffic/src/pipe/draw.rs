@@ -8,12 +8,14 @@
 use std::io;
 
 use btu_suite::app::{
-    Display, Displayed, Drawing, Drawn, Protocol, REPLY_BYTES, REQUEST_BYTES, Request, Speed, TOGETHER,
+    Display, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, Request, Speed, TOGETHER,
 };
 use btu_units::{Bytes, Span, Time};
 
 use super::Pipe;
+use super::exchange::Shape;
 use crate::clock::{Limit, now};
+use crate::sys::nice::give_way;
 
 /// An order for a picture, or the answer that the display is ready.
 const ORDER: [u8; 4] = *b"draw";
@@ -23,6 +25,7 @@ const SHORTEST_WORK: Span = Span::from_nanoseconds(200);
 
 /// Draws pictures until the order's time has passed; the application's end.
 pub(super) fn draw<P: Pipe>(pipe: &mut P, drawing: &Drawing, limit: &Limit<'_>) -> io::Result<Drawn> {
+    give_way(drawing.nice.application)?;
     let mut application = Application::new(drawing);
     let mut drawn =
         Drawn { pictures: Vec::new(), requests: 0, bytes: Bytes::ZERO, replies: 0, busy: Span::ZERO, repeated: 0 };
@@ -67,6 +70,8 @@ struct Application<'a> {
     bits: Vec<u8>,
     message: Vec<u8>,
     reply: [u8; REPLY_BYTES],
+    /// Of a mix's responses.
+    room: Vec<u8>,
 }
 
 impl<'a> Application<'a> {
@@ -76,7 +81,7 @@ impl<'a> Application<'a> {
             _ => Vec::new(),
         };
         let message = Vec::with_capacity(TOGETHER * REQUEST_BYTES);
-        Self { drawing, requests: drawing.requests(), bits, message, reply: [0; REPLY_BYTES] }
+        Self { drawing, requests: drawing.requests(), bits, message, reply: [0; REPLY_BYTES], room: Vec::new() }
     }
 
     /// Draws a picture; how long that took.
@@ -87,11 +92,59 @@ impl<'a> Application<'a> {
             let work = times(self.drawing.application, self.drawing.items());
             drawn.busy += compute(work, self.drawing.speeds.application, begun);
         }
-        match self.drawing.protocol.window() {
-            Some(window) => self.answered(pipe, window, drawn)?,
-            None => self.unanswered(pipe, drawn)?,
+        match (&self.drawing.mix, self.drawing.protocol.window()) {
+            (Some(mix), _) => self.calls(pipe, mix, drawn)?,
+            (None, Some(window)) => self.answered(pipe, window, drawn)?,
+            (None, None) => self.unanswered(pipe, drawn)?,
         }
         Ok(now().since(begun))
+    }
+
+    /// The calls of a mix, one after the other, with a pause between two.
+    fn calls<P: Pipe>(&mut self, pipe: &mut P, mix: &Mix, drawn: &mut Drawn) -> io::Result<()> {
+        let shape = Shape::of(mix, self.drawing.protocol);
+        self.message.resize(shape.there(), 0);
+        self.room.resize(shape.back(), 0);
+        for call in 0..u64::from(mix.calls()) {
+            if call > 0 && mix.think() > Span::ZERO {
+                std::thread::sleep(mix.think().into());
+            }
+            self.call(pipe, &shape, call * shape.messages, drawn)?;
+        }
+        Ok(())
+    }
+
+    /// One call, whose first message has this number.
+    fn call<P: Pipe>(&mut self, pipe: &mut P, shape: &Shape, first: u64, drawn: &mut Drawn) -> io::Result<()> {
+        let mut answered = 0;
+        for sent in 0..shape.messages {
+            if sent - answered == shape.window {
+                self.hear_responses(pipe, shape, first + answered, drawn)?;
+                answered += 1;
+            }
+            let begun = now();
+            shape.write_requests((first + sent) * shape.together, &mut self.message);
+            let work = times(self.drawing.application, shape.together);
+            drawn.busy += compute(work, self.drawing.speeds.application, begun);
+            self.send(pipe, shape.together as usize, drawn)?;
+        }
+        while answered < shape.messages {
+            self.hear_responses(pipe, shape, first + answered, drawn)?;
+            answered += 1;
+        }
+        Ok(())
+    }
+
+    fn hear_responses<P: Pipe>(
+        &mut self,
+        pipe: &mut P,
+        shape: &Shape,
+        number: u64,
+        drawn: &mut Drawn,
+    ) -> io::Result<()> {
+        shape.hear(pipe, number * shape.together, &mut self.room)?;
+        drawn.replies += 1;
+        Ok(())
     }
 
     /// Each request alone and answered, so many on their way.
@@ -161,6 +214,7 @@ impl<'a> Application<'a> {
 
 /// Shows pictures until the application ends the run; the display's end.
 pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displayed> {
+    give_way(drawing.nice.display)?;
     let mut screen = Screen::new(drawing);
     let mut words = [0; REQUEST_BYTES];
     loop {
@@ -168,7 +222,7 @@ pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displ
         if words[..4] != ORDER {
             return Err(nonsense("no order for a picture; do both ends have the same version?"));
         }
-        let is_last = words[4..8] == [0; 4];
+        let is_last = is_last(&words);
         if !is_last {
             screen.clear()?;
         }
@@ -181,18 +235,29 @@ pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displ
     }
 }
 
+/// Whether an order is that for no further picture.
+pub(super) fn is_last(words: &[u8]) -> bool {
+    words.get(4..8) == Some(&[0; 4])
+}
+
 /// The display with its account.
-struct Screen<'a> {
+pub(super) struct Screen<'a> {
     drawing: &'a Drawing,
     requests: Vec<Request>,
     expected: String,
     display: Display,
     room: Vec<u8>,
+    /// Requests of this picture that have come.
+    taken: usize,
+    /// When the first of them had.
+    begun: Option<Time>,
+    /// How long a picture took that has not been accounted for yet.
+    done: Option<Span>,
     shown: Displayed,
 }
 
 impl<'a> Screen<'a> {
-    fn new(drawing: &'a Drawing) -> Self {
+    pub(super) fn new(drawing: &'a Drawing) -> Self {
         let shown = Displayed {
             pictures: 0,
             spans: Vec::new(),
@@ -211,12 +276,21 @@ impl<'a> Screen<'a> {
             expected: drawing.workload.picture().digest(),
             display: Display::default(),
             room: vec![0; TOGETHER * REQUEST_BYTES],
+            taken: 0,
+            begun: None,
+            done: None,
             shown,
         }
     }
 
+    /// What was drawn.
+    pub(super) fn into_account(self) -> Displayed {
+        self.shown
+    }
+
     /// An empty screen, with what the display is to have before.
-    fn clear(&mut self) -> io::Result<()> {
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        (self.taken, self.begun) = (0, None);
         self.display = Display::default();
         for request in self.drawing.before() {
             self.display.take(&request).map_err(io::Error::other)?;
@@ -225,23 +299,75 @@ impl<'a> Screen<'a> {
     }
 
     fn picture<P: Pipe>(&mut self, pipe: &mut P) -> io::Result<()> {
+        if let Some(mix) = &self.drawing.mix {
+            return self.calls(pipe, mix);
+        }
         let (all, together) = (self.requests.len(), together(self.drawing.protocol));
-        let answers_each = self.drawing.protocol.window().is_some();
-        let mut begun: Option<Time> = None;
-        for first in (0..all).step_by(together) {
-            let last = (first + together).min(all);
-            let octets = octets(&self.requests[first..last]);
+        while self.taken < all {
+            let octets = octets(&self.requests[self.taken..(self.taken + together).min(all)]);
             pipe.receive(&mut self.room[..octets])?;
-            begun.get_or_insert_with(now);
-            self.shown.bytes += Bytes::new(octets as u64);
-            self.take(octets)?;
-            if answers_each || last == all {
-                pipe.send(&reply(last - 1))?;
-                self.shown.replies += 1;
+            if let Some(answer) = self.message(octets)? {
+                pipe.send(&answer)?;
             }
         }
-        let span = now().since(begun.unwrap_or_else(now));
+        let span = self.since_begun();
         self.account(span)
+    }
+
+    /// A message that was handed over in a call; its answer, where it has one. What comes of a picture is looked at by
+    /// [`Self::settle`], when nobody waits.
+    pub(super) fn called(&mut self, message: &[u8]) -> io::Result<Option<[u8; REPLY_BYTES]>> {
+        let room = self.room.get_mut(..message.len()).ok_or_else(|| nonsense("a message is too long"))?;
+        room.copy_from_slice(message);
+        let answer = self.message(message.len())?;
+        if self.taken == self.requests.len() {
+            self.done = Some(self.since_begun());
+        }
+        Ok(answer)
+    }
+
+    /// Accounts for the picture that was drawn by calls, if one was.
+    pub(super) fn settle(&mut self) -> io::Result<()> {
+        self.done.take().map_or(Ok(()), |span| self.account(span))
+    }
+
+    /// Takes a message that has come, and says what answers it, where anything does.
+    fn message(&mut self, octets: usize) -> io::Result<Option<[u8; REPLY_BYTES]>> {
+        self.begun.get_or_insert_with(now);
+        self.shown.bytes += Bytes::new(octets as u64);
+        self.take(octets)?;
+        let is_answered = self.drawing.protocol.window().is_some() || self.taken == self.requests.len();
+        self.shown.replies += u64::from(is_answered);
+        Ok(is_answered.then(|| reply(self.taken - 1)))
+    }
+
+    /// Since the picture's first request had come.
+    fn since_begun(&self) -> Span {
+        now().since(self.begun.unwrap_or_else(now))
+    }
+
+    /// The calls of a mix.
+    fn calls<P: Pipe>(&mut self, pipe: &mut P, mix: &Mix) -> io::Result<()> {
+        let shape = Shape::of(mix, self.drawing.protocol);
+        self.room.resize(shape.there(), 0);
+        let mut answer = vec![0; shape.back()];
+        for number in 0..u64::from(mix.calls()) * shape.messages {
+            pipe.receive(&mut self.room)?;
+            let begun = now();
+            self.begun.get_or_insert(begun);
+            let first = number * shape.together;
+            self.shown.wrong += u64::from(!shape.are_requests(first, &self.room));
+            self.shown.requests += shape.together;
+            self.shown.bytes += Bytes::new(self.room.len() as u64);
+            shape.write_responses(first, &mut answer);
+            self.shown.busy += compute(times(self.drawing.display, shape.together), self.drawing.speeds.display, begun);
+            pipe.send(&answer)?;
+            self.shown.replies += 1;
+        }
+        self.shown.pictures += 1;
+        let span = self.since_begun();
+        self.shown.spans.push(span);
+        Ok(())
     }
 
     /// Does what a message asks.
@@ -260,6 +386,7 @@ impl<'a> Screen<'a> {
                 rest = behind;
             }
             self.shown.requests += 1;
+            self.taken += 1;
             let work = times(self.drawing.display, drawn_by(&request, &self.display));
             self.shown.busy += compute(work, self.drawing.speeds.display, begun);
         }
@@ -331,6 +458,6 @@ fn times(work: Span, count: u64) -> Span {
     Span::from_nanoseconds(work.nanoseconds().saturating_mul(count))
 }
 
-fn nonsense(what: &'static str) -> io::Error {
+pub(super) fn nonsense(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

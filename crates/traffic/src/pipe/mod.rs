@@ -8,10 +8,12 @@
 mod certificate;
 mod check;
 mod draw;
+mod exchange;
 mod follow;
 mod frame;
 mod fuzz;
 mod http2;
+mod inside;
 mod integrate;
 mod lead;
 mod local;
@@ -170,6 +172,7 @@ impl Repeats {
 pub use check::{check, largest};
 #[doc(hidden)]
 pub use fuzz::fuzz_frame;
+pub(crate) use inside::Inside;
 pub(crate) use integrate::Alone;
 pub(crate) use perform::prepare;
 

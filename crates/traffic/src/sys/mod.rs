@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod completions;
 pub(crate) mod memory;
+pub(crate) mod nice;
 pub(crate) mod option;
 pub(crate) mod rights;
 pub(crate) mod ring;

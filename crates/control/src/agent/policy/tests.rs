@@ -2,8 +2,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::{
-    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Meeting, Order, Rounds,
-    TcpReceive, TcpSend, UdpSend, Work,
+    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Meeting, Order, Relay,
+    Rounds, TcpReceive, TcpSend, UdpSend, Work,
 };
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::lan::{StationProgram, Task};
@@ -334,6 +334,11 @@ fn a_relay_is_never_for_others() {
     let relay = || order(Activity::FtpRelay(FtpRelay { address: HERE, doorway: "/run/docker.sock".into() }));
     assert!(refusal(&Policy::default(), relay()).contains("activities"));
     let all = Policy { activities: Rule::default_of(vec!["ftp-relay".to_owned()]), ..Policy::default() };
+    assert!(refusal(&all, relay()).contains("no policy changes"));
+    let relay =
+        || order(Activity::Relay(Relay { on: HERE, to: SocketAddr::from(([10, 0, 0, 7], 25)), token: [7; 16] }));
+    assert!(refusal(&Policy::default(), relay()).contains("activities"));
+    let all = Policy { activities: Rule::default_of(vec!["relay".to_owned()]), ..Policy::default() };
     assert!(refusal(&all, relay()).contains("no policy changes"));
 }
 

@@ -3,11 +3,11 @@
 use std::net::TcpStream;
 use std::thread;
 
-use btu_suite::activity::{Activity, DrawEnd, Meeting, Order, Performance, PipeMeeting};
-use btu_suite::app::{Carrier, Displayed, Drawing, Drawn, Protocol, Speeds, Workload};
+use btu_suite::activity::{Activity, DrawEnd, Meeting, Order, Performance, PipeMeeting, Relay};
+use btu_suite::app::{Carrier, Displayed, Drawing, Drawn, Mix, Niceness, Protocol, Speeds, Workload};
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
-use btu_suite::record::Outcome;
+use btu_suite::record::{Outcome, Relayed};
 use btu_units::Span;
 
 use super::{HERE, NEVER};
@@ -15,7 +15,17 @@ use super::{HERE, NEVER};
 fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
     let (application, display, speeds) = (Span::ZERO, Span::ZERO, Speeds::default());
     let target = Span::from_milliseconds(1);
-    Drawing { workload, protocol, application, display, speeds, target, most_pictures: 20 }
+    Drawing {
+        workload,
+        protocol,
+        application,
+        display,
+        speeds,
+        nice: Niceness::default(),
+        target,
+        most_pictures: 20,
+        mix: None,
+    }
 }
 
 fn prepare(end: End, meeting: Meeting, drawing: &Drawing, carrier: Carrier) -> Box<dyn Performance> {
@@ -29,18 +39,92 @@ fn prepare(end: End, meeting: Meeting, drawing: &Drawing, carrier: Carrier) -> B
 }
 
 fn draw(drawing: &Drawing, carrier: Carrier) -> (Drawn, Displayed) {
+    match carrier {
+        Carrier::InProcess => return inside(drawing),
+        Carrier::Unix => return over_unix(drawing),
+        Carrier::Relay => return relayed(drawing),
+        _ => {}
+    }
     let display = prepare(End::Far, Meeting::Listen(HERE), drawing, carrier);
     let to = display.endpoint().expect("it listens");
     let application = prepare(End::Near, Meeting::Connect(to), drawing, carrier);
-    thread::scope(|scope| {
-        let display = scope.spawn(|| display.perform(&NEVER).expect("the display shows"));
-        let drawn = application.perform(&NEVER).expect("the application draws").outcome;
-        let displayed = display.join().expect("no panic").outcome;
-        match (drawn, displayed) {
-            (Outcome::Drawn(drawn), Outcome::Displayed(displayed)) => (drawn, displayed),
-            other => panic!("{other:?}"),
+    both(application, display)
+}
+
+fn perform(performance: Box<dyn Performance>) -> Outcome {
+    performance.perform(&NEVER).expect("it is performed").outcome
+}
+
+fn ordered(activity: Activity) -> Box<dyn Performance> {
+    let order = Order::new(9, Span::from_seconds(20), activity);
+    crate::prepare(&order, &Callers::any()).expect("it can be set up").expect("is traffic")
+}
+
+fn inside(drawing: &Drawing) -> (Drawn, Displayed) {
+    match perform(ordered(Activity::DrawInside(Box::new(drawing.clone())))) {
+        Outcome::DrawnInside { drawn, displayed } => (drawn, displayed),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn over_unix(drawing: &Drawing) -> (Drawn, Displayed) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("app");
+    let end = |end, meeting| {
+        let (token, pipe) = (*b"sixteen byte key", PipePlan::new(3, Carrier::Unix.kind(), Place::Here));
+        ordered(Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing: drawing.clone(), pipe })))
+    };
+    let display = end(End::Far, PipeMeeting::ListenAt(path.clone()));
+    let application = end(End::Near, PipeMeeting::ConnectAt(path));
+    both(application, display)
+}
+
+/// The display's connection comes from the relay, which accounts for at least what was drawn.
+fn relayed(drawing: &Drawing) -> (Drawn, Displayed) {
+    let display = prepare(End::Far, Meeting::Listen(HERE), drawing, Carrier::Relay);
+    let to = display.endpoint().expect("it listens");
+    let relay = ordered(Activity::Relay(Relay { on: HERE, to, token: *b"sixteen byte key" }));
+    let application = prepare(End::Near, Meeting::Connect(relay.endpoint().expect("too")), drawing, Carrier::Relay);
+    let relay = thread::spawn(|| perform(relay));
+    let (drawn, displayed) = both(application, display);
+    match relay.join().expect("no panic") {
+        Outcome::Relayed(Relayed { there, back }) => {
+            assert!(there >= drawn.bytes && back.count() >= 8 * drawn.replies, "{there} {back}");
         }
-    })
+        other => panic!("{other:?}"),
+    }
+    (drawn, displayed)
+}
+
+fn both(application: Box<dyn Performance>, display: Box<dyn Performance>) -> (Drawn, Displayed) {
+    let display = thread::spawn(|| perform(display));
+    match (perform(application), display.join().expect("no panic")) {
+        (Outcome::Drawn(drawn), Outcome::Displayed(displayed)) => (drawn, displayed),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every protocol of a mix over every transport that carries it: all requests, all answers, nothing wrong.
+#[test]
+fn a_mix_is_exchanged_as_it_is_described() {
+    let mix: Mix = "calls=5,fan-out=6,request=300 B,response=9 kB".parse().expect("a mix");
+    let protocols = [Protocol::StopAndWait, Protocol::Window(4), Protocol::Pipelined, Protocol::Batched];
+    for carrier in Carrier::ALL.into_iter().filter(|carrier| *carrier != Carrier::InProcess) {
+        for protocol in protocols.into_iter().filter(|protocol| carrier.carries(*protocol)) {
+            let drawing = Drawing { mix: Some(mix), ..drawing(Workload::Mix, protocol) };
+            let (drawn, displayed) = draw(&drawing, carrier);
+            let way = format!("{protocol} {carrier}");
+            let pictures = drawn.pictures.len() as u64;
+            let replies = pictures * if protocol == Protocol::Batched { 5 } else { 30 };
+            assert_eq!((drawn.requests, drawn.bytes.count()), (30 * pictures, 9000 * pictures), "{way}");
+            assert_eq!((drawn.replies, displayed.replies), (replies, replies), "{way}");
+            assert_eq!(
+                (displayed.requests, displayed.bytes, displayed.wrong),
+                (drawn.requests, drawn.bytes, 0),
+                "{way}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -83,6 +167,31 @@ fn what_the_ends_are_to_compute_is_computed() {
     let (drawn, displayed) = draw(&Drawing { speeds, ..slow }, Carrier::Tcp);
     let dilated = displayed.busy.milliseconds() / displayed.pictures as f64;
     assert!(dilated >= 60.0 && drawn.pictures[0].milliseconds() >= 60.0, "{dilated} ms");
+}
+
+/// A display that is to give way does so, and the application does not.
+#[test]
+fn an_end_that_is_to_give_way_does() {
+    let nice = Niceness { application: 0, display: 7 };
+    let drawing = Drawing { nice, ..drawing(Workload::StructuredRectangles, Protocol::Batched) };
+    let display = prepare(End::Far, Meeting::Listen(HERE), &drawing, Carrier::Tcp);
+    let to = display.endpoint().expect("it listens");
+    let application = prepare(End::Near, Meeting::Connect(to), &drawing, Carrier::Tcp);
+    let own = |performance: Box<dyn Performance>| {
+        perform(performance);
+        // Field 19 of proc(5)'s stat, the 17th behind the name's bracket.
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("proc");
+        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(16)?.parse::<i32>().ok()).expect("nice")
+    };
+    let before =
+        thread::spawn(move || own(ordered(Activity::DrawInside(Box::new(drawing_once()))))).join().expect("no panic");
+    let display = thread::spawn(move || own(display));
+    let application = thread::spawn(move || own(application)).join().expect("no panic");
+    assert_eq!((application, display.join().expect("no panic")), (before, before.max(7)));
+}
+
+fn drawing_once() -> Drawing {
+    drawing(Workload::StructuredRectangles, Protocol::Batched)
 }
 
 /// A stranger who knows the token and sends no requests: the display says so and ends.

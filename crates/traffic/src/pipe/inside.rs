@@ -1,0 +1,84 @@
+//! An application and its display in one process: a request is a call, and nothing is between them.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{Order, Performance};
+use btu_suite::app::{Displayed, Drawing};
+use btu_suite::record::{Outcome, Report};
+use btu_units::Span;
+
+use super::Pipe;
+use super::draw::{Screen, draw, is_last, nonsense};
+use crate::clock::{Limit, now, process_cpu, process_cpu_since};
+use crate::error::TrafficError;
+
+/// A drawing that waits for its start.
+pub(crate) struct Inside {
+    drawing: Drawing,
+    deadline: Span,
+}
+
+impl Inside {
+    pub(crate) fn new(order: &Order, drawing: &Drawing) -> Self {
+        Self { drawing: drawing.clone(), deadline: order.deadline }
+    }
+
+    fn run(&self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), process_cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let mut call = Call { screen: Screen::new(&self.drawing), answers: VecDeque::new() };
+        let failed =
+            |source| TrafficError::Pipe { operation: "measure", object: "within one process".to_owned(), source };
+        let drawn = draw(&mut call, &self.drawing, &limit).map_err(failed)?;
+        let displayed: Displayed = call.screen.into_account();
+        let outcome = Outcome::DrawnInside { drawn, displayed };
+        Ok(Report { started, finished: now(), cpu: process_cpu_since(before), outcome })
+    }
+}
+
+impl Performance for Inside {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}
+
+/// What stands for a transport: what is sent has been taken when that returns, and its answer waits.
+struct Call<'a> {
+    screen: Screen<'a>,
+    answers: VecDeque<u8>,
+}
+
+impl Pipe for Call<'_> {
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        if let Some(answer) = self.screen.called(message)? {
+            self.answers.extend(answer);
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
+        if self.answers.len() < room.len() {
+            return Err(nonsense("the display in this process has not answered"));
+        }
+        let answer = self.answers.drain(..room.len());
+        room.iter_mut().zip(answer).for_each(|(place, octet)| *place = octet);
+        Ok(())
+    }
+
+    fn say(&mut self, words: &[u8]) -> io::Result<()> {
+        self.screen.settle()?;
+        if !is_last(words) {
+            self.screen.clear()?;
+        }
+        self.answers.extend(words);
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! A relay of one TCP connection on a third host: octets are read and sent on, both ways, until the caller has no more. What
+//! the study's remote internet server did between a program and its display (its section 9.2).
+
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use btu_suite::activity::{Meeting, Order, Performance, Relay, Token};
+use btu_suite::peers::Callers;
+use btu_suite::record::{Outcome, Relayed, Report};
+use btu_units::Bytes;
+
+use crate::clock::{Limit, now, process_cpu, process_cpu_since};
+use crate::error::TrafficError;
+use crate::tcp::door::Seat;
+use crate::tcp::line::{Line, Manner};
+
+/// Read at once.
+const ROOM: usize = 64 << 10;
+
+/// A relay that is connected to its target and listens.
+pub(crate) struct Relaying {
+    door: Seat,
+    target: Line,
+    token: Token,
+    order: Order,
+}
+
+impl Relaying {
+    /// Connects to the target, with the token, and listens for who knows it.
+    pub(crate) fn prepare(order: &Order, part: &Relay, callers: &Callers) -> Result<Self, TrafficError> {
+        let manner = Manner::prompt();
+        let target = Line::connect(part.to, &part.token, &manner, order.deadline)?;
+        let door = Seat::take(&Meeting::Listen(part.on), &part.token, &manner, order.deadline, callers)?;
+        Ok(Self { door, target, token: part.token, order: order.clone() })
+    }
+
+    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), process_cpu());
+        let limit = Limit::new(started, self.order.deadline, stop);
+        let caller = self.door.meet(&self.token, &limit)?;
+        let (caller_at, target_at) = (caller.peer(), self.target.peer());
+        caller.wait_as_long_as_it_takes()?;
+        self.target.wait_as_long_as_it_takes()?;
+        let (caller, target) = (caller.into_stream(), self.target.into_stream());
+        let (there, back) = thread::scope(|scope| {
+            let back = scope.spawn(|| pass(&target, &caller));
+            let there = pass(&caller, &target);
+            (there, back.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let there = there.map_err(TrafficError::socket("relay what came", caller_at))?;
+        let back = back.map_err(TrafficError::socket("relay what came", target_at))?;
+        let outcome = Outcome::Relayed(Relayed { there: Bytes::new(there), back: Bytes::new(back) });
+        Ok(Report { started, finished: now(), cpu: process_cpu_since(before), outcome })
+    }
+}
+
+/// Everything that comes, until no more does; the other side hears of the end.
+fn pass(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<u64> {
+    let mut room = vec![0; ROOM];
+    let mut passed = 0;
+    loop {
+        match from.read(&mut room) {
+            Ok(0) => break,
+            Ok(length) => {
+                to.write_all(&room[..length])?;
+                passed += length as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                // Whoever waits at the other side is not to wait for ever.
+                to.shutdown(Shutdown::Both).ok();
+                return Err(error);
+            }
+        }
+    }
+    // Only a connection that has ended already cannot be ended.
+    to.shutdown(Shutdown::Write).ok();
+    Ok(passed)
+}
+
+impl Performance for Relaying {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.door.endpoint()
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}

@@ -1,0 +1,18 @@
+//! How much a thread gives way to others: setpriority(2).
+#![allow(unsafe_code)]
+
+use std::io;
+
+/// Has the calling thread give way as `nice` says, 0 to 19; never less than it does already, which takes a privilege.
+pub(crate) fn give_way(nice: u8) -> io::Result<()> {
+    // SAFETY: both calls take numbers only; 0 is the calling thread (setpriority(2), "C library/kernel differences").
+    let own = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    if i32::from(nice) <= own {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, i32::from(nice)) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
