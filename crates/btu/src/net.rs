@@ -54,7 +54,7 @@ pub(crate) fn request(
         agents: Vec::new(),
         inputs: Vec::new(),
         processors: Vec::new(),
-        congestion_control: None,
+        congestion_control: raising.congestion.checked()?,
         ipv6: false,
     })
 }

@@ -1,33 +1,53 @@
 //! `btu net run`: a network for the time of one command.
 
+mod exercise;
+mod looking;
+
+use std::io::{IsTerminal, Read, Write, stderr, stdout};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 
 use anyhow::Context;
-use btu_testbed::house::{self, NetworkHouse, NetworkRequest, Registry, Rising, Signals};
+use btu_network::Drawing;
+use btu_testbed::house::{self, Ending, NetworkHouse, NetworkRequest, Registry, Rising, Signals};
+use btu_units::Span;
 use nix::sys::signal::Signal;
 
 use crate::cli::Run;
 use crate::exit::Refusal;
-use crate::{files, net, net_books};
+use crate::{files, net, net_books, pictures};
+use exercise::Exercise;
+use looking::Looking;
 
 /// Raises the network, runs the command in it, and takes it down.
 pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
+    refuse(run)?;
     let registry = Registry::of_user()?;
     let request = net::request(&registry, &run.raising, |drawn| format!("{drawn}-{}", std::process::id()))?;
     let station = station(&request, run.at.as_deref())?;
+    let drawing = request.drawing.clone();
     // Before any thread is started, so that no signal ends this process before the network is down.
     let signals = Signals::take().context("waiting for signals")?;
     let house = match raise(request, &signals)? {
         Ok(house) => house,
         Err(interrupted) => return Ok(ExitCode::from(128 + interrupted as u8)),
     };
-    let command = enter(house.directory(), &station, run, &signals).context("starting this program again")?;
-    let ending = signals.attend(&command).context("waiting for the command")?;
+    let is_looked_at = run.watch || run.svg.is_some() || run.png.is_some();
+    let looking = is_looked_at.then(|| Looking::start(house.directory(), run.watch)).transpose()?;
+    let ending = match &looking {
+        Some(looking) if run.command.is_empty() => {
+            exercised(house.directory(), (&drawing, run.time), &signals, looking)?
+        }
+        _ => commanded(house.directory(), &station, run, &signals)?,
+    };
+    let picture = looking.map(|looking| looking.end(&format!("Network {} in use", drawing.name)));
     let account = house::account(house.directory());
     let fallen = house.fallen();
     house.lower()?;
+    if let Some(picture) = picture {
+        pictures::draw_to(run.svg.as_deref(), run.png.as_deref(), || Ok(picture))?;
+    }
     if let Some(event) = fallen {
         anyhow::bail!("{event} under way, so the network fell and the command with it");
     }
@@ -38,6 +58,49 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
         eprint!("{}", net_books::text(&account));
     }
     Ok(signals.end_like(ending))
+}
+
+/// Refuses what cannot be drawn on.
+fn refuse(run: &Run) -> Result<(), Refusal> {
+    if run.watch && !stderr().is_terminal() {
+        let problem = "--watch draws on a terminal, and standard error is none: --svg FILE draws the same to a file";
+        return Err(Refusal::Usage(problem.to_owned()));
+    }
+    Ok(())
+}
+
+/// Runs the command, whose output comes after the picture where that is drawn on the same terminal.
+fn commanded(directory: &Path, station: &str, run: &Run, signals: &Signals) -> anyhow::Result<Ending> {
+    let mut command = enter(directory, station, run, signals).context("starting this program again")?;
+    let said = command.stdout.take().map(|mut said| {
+        thread::spawn(move || {
+            let mut octets = Vec::new();
+            // What was said before it broke off is shown.
+            said.read_to_end(&mut octets).ok();
+            octets
+        })
+    });
+    let ending = signals.attend(&command).context("waiting for the command")?;
+    if let Some(said) = said {
+        let octets = said.join().unwrap_or_default();
+        stdout().lock().write_all(&octets).context("printing what the command said")?;
+    }
+    Ok(ending)
+}
+
+/// Has a stream and requests go over the network for their time, or until a signal asks for the end.
+fn exercised(
+    directory: &Path,
+    (drawing, time): (&Drawing, Span),
+    signals: &Signals,
+    looking: &Looking,
+) -> anyhow::Result<Ending> {
+    let exercise = Exercise::begin(directory, drawing, signals, (time, looking.notebook()))?;
+    let exercise = std::cell::RefCell::new(exercise);
+    let interrupted =
+        signals.await_request_while(|| !exercise.borrow_mut().is_over()).context("waiting for signals")?;
+    exercise.into_inner().end();
+    Ok(interrupted.map_or(Ending::Exited(0), |signal| Ending::Killed(signal as i32)))
 }
 
 /// Where the command runs.
@@ -71,5 +134,8 @@ fn raise(request: NetworkRequest, signals: &Signals) -> anyhow::Result<Result<Ne
 fn enter(directory: &Path, station: &str, run: &Run, signals: &Signals) -> std::io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["internal", "enter"]).arg(directory).arg(station).arg("--").args(&run.command);
+    if run.watch {
+        command.stdout(Stdio::piped());
+    }
     signals.start(&mut command)
 }

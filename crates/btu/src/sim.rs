@@ -7,15 +7,18 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_medium::sim::{Outcome, Replication, Settings, SimulationError, idealise, replicate};
+use btu_medium::sim::{Outcome, Replication, Settings, SimulationError, course, idealise, replicate};
 use btu_network::Drawing;
-use btu_report::sim_text;
+use btu_report::{course_picture, sim_text};
 use btu_units::Span;
 
 use crate::cli::{Common, Sim};
 use crate::exit::Refusal;
 use crate::progress::SimulationBar;
-use crate::{files, terminal};
+use crate::{files, pictures, terminal};
+
+/// At how many moments a picture shows the network: one for each pixel or two.
+const MOMENTS: u32 = 500;
 
 /// How often progress is drawn.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -31,6 +34,10 @@ pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let replications = replicate_all(&drawing, &settings, |share| bar.show(share));
     bar.clear();
     let outcome = Outcome::of(&drawing, &settings, &replications?);
+    pictures::draw_to(sim.svg.as_deref(), sim.png.as_deref(), || {
+        let course = course(&drawing, &settings, MOMENTS)?;
+        Ok(course_picture(&course, &format!("Simulated: {}", drawing.name)))
+    })?;
     print(&outcome, sim, common)
 }
 

@@ -6,6 +6,7 @@
 mod app;
 mod compare;
 mod copy;
+mod course;
 mod csv;
 mod doctor;
 mod head;
@@ -41,6 +42,7 @@ mod xlsx;
 mod xlsx_page;
 
 pub use compare::{comparison_markdown, comparison_page, comparison_text};
+pub use course::course_picture;
 pub use csv::csv;
 pub use doctor::doctor_text;
 pub use head::{RunHead, TextOptions};

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use btu_units::Span;
 use clap::Args;
 
+use super::{Congestion, quantity};
 use crate::files;
 
 pub(super) const RUN_EXAMPLES: &str = "\
@@ -12,6 +14,8 @@ Examples:
   btu net run lab.toml -- ping -c 3 passive       in the first station of the file
   btu net run lab.toml --at active -- bash        in another
   btu net run satellite --capture frames -- ping -c 3 far
+  btu net run home-bloated -C cubic --watch       a stream up and requests, with the queue, drawn while they run
+  btu net run lab.toml --svg lab.svg -- ./load    what waited, and what collided, over time
 
 The exit code is the command's; 126 and 127 say that it could not be started or is not there. To run commands in several
 stations, raise the network with `btu net up` and enter it with `btu net exec`.";
@@ -59,6 +63,8 @@ pub(crate) struct Raising {
     /// Write what passes each station's port to pcapng files in this directory, for Wireshark
     #[arg(long, value_name = "DIR")]
     pub(crate) capture: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) congestion: Congestion,
 }
 
 /// `btu net run`.
@@ -69,11 +75,24 @@ pub(crate) struct Run {
     /// Where the command runs [default: the first station of the file]
     #[arg(long, value_name = "STATION")]
     pub(crate) at: Option<String>,
+    /// Draw what waits, what collides and how busy media are over time to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) png: Option<PathBuf>,
+    /// Draw it in the terminal meanwhile; where no command is given, with the rate of a TCP stream from the first station to
+    /// the last and the round trip of requests
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// How long that stream and those requests go over the network, where no command is given
+    #[arg(long, short, value_name = "TIME", default_value = "20 s", value_parser = quantity::<Span>, conflicts_with = "command")]
+    pub(crate) time: Span,
     /// No books of the wire at the end
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present_any = ["watch", "svg", "png"], value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -1,5 +1,7 @@
 //! `btu sim`: what may be written after it.
 
+use std::path::PathBuf;
+
 use btu_units::Span;
 use clap::Args;
 
@@ -13,6 +15,7 @@ Examples:
   btu sim lab.toml --set traffic.background.load='60 %'
   btu sim lab.toml --idealised                     Lam's contention, to check against closed forms
   btu sim lab.toml --json > lab.json
+  btu sim laboratory-1995 --svg lab.svg            queues, collisions and use over time, of the first replication
 
 The same file, options and seed give the same figures on every run.";
 
@@ -43,6 +46,12 @@ pub(crate) struct Sim {
     /// Show every station
     #[arg(long)]
     pub(crate) stations: bool,
+    /// Draw what waits, what collides and how busy media are over time, in the first replication, to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) png: Option<PathBuf>,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -198,3 +198,20 @@ fn what_cannot_be_raised_is_refused_before_anything_starts() {
     assert_eq!(lab.run("nonsense", &["--", "true"]).status.code(), Some(2));
     assert_eq!(lab.run(LINE, &["--at", "printer", "--", "true"]).status.code(), Some(2));
 }
+
+/// A stream up, requests and the queue between, as a picture.
+#[test]
+fn a_network_in_use_is_drawn() {
+    let Some(lab) = Lab::open_once() else { return };
+    let file = lab.home.path().join("queue.svg");
+    let svg = file.to_str().unwrap();
+    let output = lab.output(&["net", "run", "home-bloated", "-C", "reno", "--time", "2 s", "--svg", svg]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let drawn = fs::read_to_string(&file).unwrap();
+    for label in ["frames that wait or are being sent", "Mb/s that arrived", "round trip of a request, ms"] {
+        assert!(drawn.contains(label), "no `{label}`");
+    }
+    let output = lab.output(&["net", "run", "home-bloated", "--watch"]);
+    assert_eq!(output.status.code(), Some(2), "there is no terminal: {}", text(&output.stderr));
+    lab.assert_gone();
+}

@@ -101,6 +101,34 @@ fn ping_sees_the_loss() {
     lab.assert_gone();
 }
 
+/// The lesson of docs/net.md: what an upload does to everybody's ping, behind a modem that keeps 256 KiB and behind one that
+/// queues fairly. CUBIC where stations may use it; Reno fills a queue as well.
+#[test]
+fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else { return };
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
+    let control = if allowed.split_whitespace().any(|name| name == "cubic") { "cubic" } else { "reno" };
+    for (network, bounds) in [("home-bloated", 1.0..2.4), ("home-fq-codel", 0.03..0.06)] {
+        let output = lab.output(&["net", "up", network, "-C", control]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let mut server = lab.exec("server", &["iperf3", "-s", "-1"]).spawn().expect("btu runs");
+        lab.await_command("iperf3 -s -1");
+        sleep(Duration::from_millis(300));
+        let mut upload = lab.exec("laptop", &["iperf3", "-c", "server", "-t", "9"]).spawn().expect("btu runs");
+        // A queue of two seconds takes some to fill.
+        sleep(Duration::from_secs(4));
+        let output = lab.exec("phone", &["ping", "-n", "-c", "20", "-i", "0.1", "server"]).output().expect("btu runs");
+        let said = text(&output.stdout);
+        let times = said.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse::<f64>().ok());
+        let seen = median(times.collect()) / 1e3;
+        println!("{network}, {control}: ping {seen} s");
+        assert!(bounds.contains(&seen), "{network}: {seen} s, {said}");
+        assert!(lab.output(&["net", "down"]).status.success());
+        upload.wait().and_then(|_| server.wait()).expect("they end with their network");
+    }
+    lab.assert_gone();
+}
+
 /// Payload of a full UDP packet.
 const FULL: usize = 1472;
 

@@ -13,6 +13,7 @@
 //!
 //! The same drawing, settings and seed give the same bits, whoever runs the replications and in whatever order.
 
+mod course;
 mod doubt;
 mod flight;
 mod offers;
@@ -27,6 +28,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use course::{Course, Track, Used, course};
 pub use doubt::Doubt;
 pub use offers::{Offer, offers};
 pub use outcome::{DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, MediumOutcome, Outcome, StationOutcome};

@@ -65,7 +65,7 @@ pub(super) fn seed_of(seed: u64, number: u32) -> u64 {
     mix(seed ^ fnv1a(format!("replication {number}").as_bytes()))
 }
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     drawing: &'a Drawing,
     fabric: Fabric,
     sources: Vec<Source>,
@@ -80,7 +80,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(drawing: &'a Drawing, seed: u64) -> Result<Self, SimulationError> {
+    pub(super) fn new(drawing: &'a Drawing, seed: u64) -> Result<Self, SimulationError> {
         let mut fabric = Fabric::of(drawing, seed)?;
         fabric.announce();
         let sources = Source::all(drawing, seed);
@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets everything happen that happens by `end`.
-    fn go_on(&mut self, end: Time) {
+    pub(super) fn go_on(&mut self, end: Time) {
         loop {
             let source = self.alarms.earliest().filter(|&(time, _)| time <= end);
             let horizon = source.map_or(end, |(time, _)| time);
@@ -143,6 +143,11 @@ impl<'a> Run<'a> {
                 },
             }
         }
+    }
+
+    /// The network as it is.
+    pub(super) fn fabric(&self) -> &Fabric {
+        &self.fabric
     }
 
     /// A source was woken.

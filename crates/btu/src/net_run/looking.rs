@@ -1,0 +1,234 @@
+//! Looking at a network while it is in use: queues and media for a picture, and drawn in the terminal.
+
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
+use btu_medium::sim::{Course, Used};
+use btu_report::course_picture;
+use btu_suite::record::WireAccount;
+use btu_suite::sample::Interval;
+use btu_testbed::house;
+
+/// From one look to the next: a wire answers in well under a millisecond.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Rows of a panel in the terminal, between its axes.
+const ROWS: usize = 7;
+
+/// Columns at most.
+const COLUMNS: usize = 100;
+
+/// Bits per second in a Mb/s, milliseconds in a second.
+const MEGA: f64 = 1e6;
+const MILLI: f64 = 1e3;
+
+/// What was seen so far.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Seen {
+    course: Course,
+    rates: Vec<Point>,
+    round_trips: Vec<Point>,
+}
+
+/// A thread that looks until it is told to end.
+pub(super) struct Looking {
+    seen: Arc<Mutex<Seen>>,
+    is_done: Arc<AtomicBool>,
+    began: Instant,
+    thread: JoinHandle<()>,
+}
+
+/// Where others note what they see.
+#[derive(Clone)]
+pub(super) struct Notebook {
+    seen: Arc<Mutex<Seen>>,
+    /// When it was begun, since the first look.
+    offset: f64,
+}
+
+impl Looking {
+    /// Looks at the network with this runtime directory; `draws` says whether in the terminal, too.
+    pub(super) fn start(directory: &Path, draws: bool) -> std::io::Result<Self> {
+        let (seen, is_done, began) = (Arc::default(), Arc::new(AtomicBool::new(false)), Instant::now());
+        let looks = Looks {
+            directory: directory.to_owned(),
+            seen: Arc::clone(&seen),
+            is_done: Arc::clone(&is_done),
+            began,
+            drawn: draws.then_some(0),
+        };
+        let thread = thread::Builder::new().name("look".to_owned()).spawn(move || looks.run())?;
+        Ok(Self { seen, is_done, began, thread })
+    }
+
+    /// For who tells what it sees from now on.
+    pub(super) fn notebook(&self) -> Notebook {
+        Notebook { seen: Arc::clone(&self.seen), offset: self.began.elapsed().as_secs_f64() }
+    }
+
+    /// Ends it; what was seen as a picture.
+    pub(super) fn end(self, title: &str) -> Picture {
+        self.is_done.store(true, Ordering::Relaxed);
+        // It has nothing in it that panics.
+        self.thread.join().ok();
+        picture(&lock(&self.seen), title)
+    }
+}
+
+impl Notebook {
+    /// Notes what moved in an interval, counted from when this was made.
+    pub(super) fn note(&self, interval: &Interval) {
+        let at = self.offset + interval.to_seconds;
+        let mut seen = lock(&self.seen);
+        let rate: f64 = interval.flows.iter().map(|flow| flow.goodput_bits_per_second).sum();
+        seen.rates.push(Point::new(at, rate / MEGA));
+        seen.round_trips.extend(interval.request_seconds.map(|seconds| Point::new(at, seconds * MILLI)));
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread's own part.
+struct Looks {
+    directory: PathBuf,
+    seen: Arc<Mutex<Seen>>,
+    is_done: Arc<AtomicBool>,
+    began: Instant,
+    /// Lines that stand on the terminal, where it draws.
+    drawn: Option<usize>,
+}
+
+impl Looks {
+    fn run(mut self) {
+        let mut number = 0;
+        while !self.is_done.load(Ordering::Relaxed) {
+            // A network that falls is told of by who attends the command.
+            if let Ok(account) = house::account(&self.directory) {
+                note(&mut lock(&self.seen).course, self.began.elapsed().as_secs_f64(), &account);
+            }
+            self.draw();
+            number += 1;
+            thread::sleep((EVERY * number).saturating_sub(self.began.elapsed()));
+        }
+        self.draw();
+    }
+
+    /// Draws over what stands there from the last time.
+    fn draw(&mut self) {
+        let Some(standing) = self.drawn else { return };
+        let lines = lines(&picture(&lock(&self.seen), ""));
+        let up = if standing > 0 { format!("\x1b[{standing}A\r\x1b[J") } else { String::new() };
+        // The terminal may be gone.
+        stderr().lock().write_all(format!("{up}{}\n", lines.join("\n")).as_bytes()).ok();
+        self.drawn = Some(lines.len());
+    }
+}
+
+fn note(course: &mut Course, seconds: f64, account: &WireAccount) {
+    let held = account.elements.iter().map(|element| (element.name.as_str(), element.held));
+    let used = account.segments.iter().map(|segment| Used {
+        name: &segment.name,
+        collisions: segment.collision_count,
+        carrying: segment.data + segment.overhead,
+        lines: segment.lines,
+    });
+    course.note(seconds, held, used);
+}
+
+/// Queues, what moved where somebody told of it, and what the media were busy with.
+fn picture(seen: &Seen, title: &str) -> Picture {
+    let mut picture = course_picture(&seen.course, title);
+    let told =
+        [("Mb/s that arrived", "stream", &seen.rates), ("round trip of a request, ms", "requests", &seen.round_trips)];
+    let told = told.into_iter().filter(|(_, _, points)| !points.is_empty()).map(|(label, name, points)| Panel {
+        x: Axis::linear("seconds"),
+        y: Axis::linear(label),
+        height: 220,
+        across: Vec::new(),
+        series: vec![Series { name: name.to_owned(), mark: Mark::Line, points: points.clone() }],
+    });
+    let behind_queues = picture.panels.len().min(1);
+    picture.panels.splice(behind_queues..behind_queues, told);
+    picture
+}
+
+/// The first three panels for a terminal.
+fn lines(picture: &Picture) -> Vec<String> {
+    let columns = terminal_size::terminal_size_of(stderr()).map_or(80, |(width, _)| usize::from(width.0)).min(COLUMNS);
+    let panels = picture.panels.iter().take(3);
+    panels.flat_map(|panel| panel_lines(panel, columns)).collect()
+}
+
+fn panel_lines(panel: &Panel, columns: usize) -> Vec<String> {
+    let mut lines = btu_chart::terminal(panel, columns - 1, ROWS, |_, text| text.to_owned());
+    let names: Vec<String> = panel
+        .series
+        .iter()
+        .enumerate()
+        .map(|(place, one)| format!("{} {}", btu_chart::mark(panel, place), one.name))
+        .collect();
+    if panel.series.len() > 1 {
+        lines.push(names.join("   ").chars().take(columns - 1).collect());
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::network::HostName;
+    use btu_suite::record::ElementAccount;
+    use btu_suite::sample::FlowInterval;
+
+    use super::*;
+
+    #[test]
+    fn queue_rate_and_round_trip_stand_below_each_other() {
+        let mut seen = Seen::default();
+        for second in 0..5u64 {
+            let name = "line/forth/line".to_owned();
+            let element = ElementAccount {
+                name,
+                received: 9,
+                duplicated: 0,
+                delivered: 9 - second,
+                dropped: Vec::new(),
+                held: second,
+            };
+            note(&mut seen.course, second as f64, &WireAccount { elements: vec![element], ..WireAccount::default() });
+        }
+        let seen = Arc::new(Mutex::new(seen));
+        let [from, to] = ["a", "b"].map(|name| HostName::try_from(name).unwrap());
+        let flow = FlowInterval {
+            from,
+            to,
+            goodput_bits_per_second: 2e6,
+            segments_sent_again: None,
+            congestion_window_bytes: None,
+            round_trip_seconds: None,
+            missed: None,
+        };
+        let notebook = Notebook { seen: Arc::clone(&seen), offset: 1.0 };
+        for second in 1..4 {
+            let to_seconds = f64::from(second);
+            let interval = Interval {
+                from_seconds: to_seconds - 1.0,
+                to_seconds,
+                request_seconds: Some(0.25),
+                flows: vec![flow.clone()],
+            };
+            notebook.note(&interval);
+        }
+        let picture = picture(&lock(&seen), "a line");
+        let labels: Vec<&str> = picture.panels.iter().map(|panel| panel.y.label.as_str()).collect();
+        assert_eq!(labels, ["frames that wait or are being sent", "Mb/s that arrived", "round trip of a request, ms"]);
+        assert_eq!(picture.panels[2].series[0].points[0], Point::new(2.0, 250.0));
+        assert!(lines(&picture).len() >= 3 * ROWS);
+    }
+}

@@ -1,0 +1,145 @@
+//! Queues and media over time: what a picture of a network is drawn from.
+
+use btu_network::Drawing;
+use btu_units::{Span, Time};
+use serde::Serialize;
+
+use super::run::{Run, SimulationError, seed_of};
+use super::settings::Settings;
+use crate::segment::Meter;
+
+/// What elements hold that is under way and does not wait.
+const UNDER_WAY: [&str; 8] = ["/delay", "/loss", "/corrupt", "/duplicate", "/reorder", "/receive", "/send", "/input"];
+
+/// Values at every moment of a [`Course`], or in the time before each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Track {
+    /// The queue's or the medium's name.
+    pub name: String,
+    /// One for each moment.
+    pub values: Vec<f64>,
+}
+
+/// A network over time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Course {
+    /// The moments, in seconds, ascending.
+    pub seconds: Vec<f64>,
+    /// Frames that wait or are being sent at each moment, by queue.
+    pub queues: Vec<Track>,
+    /// Collisions per second since the moment before, by medium that has any.
+    pub collisions: Vec<Track>,
+    /// Share of the time since the moment before in which frames were carried, by medium or direction of a link.
+    pub busy: Vec<Track>,
+    /// What the media had counted at the last moment: collisions, and seconds of carrying.
+    before: Vec<(f64, f64)>,
+}
+
+/// What a medium has been busy with since the start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Used<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Collisions.
+    pub collisions: u64,
+    /// Carrying frames and what they occupy beyond their octets.
+    pub carrying: Span,
+    /// How many lines that is the sum of.
+    pub lines: u32,
+}
+
+impl Course {
+    /// Notes what is so at a moment: frames inside each element, and what the media have been busy with since the start. The
+    /// elements and the media are the same each time, in the same order.
+    pub fn note<'a>(
+        &mut self,
+        seconds: f64,
+        held: impl Iterator<Item = (&'a str, u64)>,
+        used: impl Iterator<Item = Used<'a>>,
+    ) {
+        let time = seconds - self.seconds.last().copied().unwrap_or(0.0);
+        self.seconds.push(seconds);
+        let waiting = held.filter(|(name, _)| !UNDER_WAY.iter().any(|end| name.ends_with(end)));
+        for (place, (name, frames)) in waiting.enumerate() {
+            put(&mut self.queues, place, name, frames as f64);
+        }
+        for (place, used) in used.enumerate() {
+            let now = (used.collisions as f64, used.carrying.seconds());
+            let before = self.before.get(place).copied().unwrap_or_default();
+            let rate = |part: f64| if time > 0.0 { part.max(0.0) / time } else { 0.0 };
+            put(&mut self.collisions, place, used.name, rate(now.0 - before.0));
+            put(&mut self.busy, place, used.name, rate(now.1 - before.1) / f64::from(used.lines.max(1)));
+            self.before.resize(self.before.len().max(place + 1), (0.0, 0.0));
+            self.before[place] = now;
+        }
+    }
+}
+
+fn put(tracks: &mut Vec<Track>, place: usize, name: &str, value: f64) {
+    if place == tracks.len() {
+        tracks.push(Track { name: name.to_owned(), values: Vec::new() });
+    }
+    tracks[place].values.push(value);
+}
+
+/// The first replication of a drawing's traffic, looked at so many times at equal distances, its warm-up included.
+///
+/// # Errors
+/// A network that cannot be built.
+pub fn course(drawing: &Drawing, settings: &Settings, moments: u32) -> Result<Course, SimulationError> {
+    let mut run = Run::new(drawing, seed_of(settings.seed, 0))?;
+    let mut course = Course::default();
+    for moment in 0..=u64::from(moments) {
+        let at = Span::from_nanoseconds(settings.duration.nanoseconds() / u64::from(moments.max(1)) * moment);
+        run.go_on(Time::ZERO + at);
+        let held = run.fabric().accounts().map(|(name, account)| (name, account.held));
+        course.note(at.seconds(), held, run.fabric().meters().map(|(name, meter)| used(name, &meter)));
+    }
+    Ok(course)
+}
+
+fn used<'a>(name: &'a str, meter: &Meter) -> Used<'a> {
+    let (collisions, carrying, lines) = (meter.collision_count, meter.data + meter.overhead, meter.lines);
+    Used { name, collisions, carrying, lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looked_at(text: &str, seconds: u64) -> Course {
+        let drawing = Drawing::read(text, "x.toml").unwrap();
+        course(&drawing, &Settings::lasting(Span::from_seconds(seconds)), 100).unwrap()
+    }
+
+    /// A line of 1 Mb/s is offered 1.2 Mb/s: 100-octet frames come 1500 times a second, and 984 leave (127 with what is
+    /// around them take 1.016 ms).
+    #[test]
+    fn a_queue_grows_by_what_is_offered_beyond_its_rate() {
+        let course = looked_at(
+            "name = \"x\"\n[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\nqueue = \"10 MB\"\n\
+             [traffic.load]\nfrom = \"a\"\nto = \"b\"\nsize = \"100 B\"\npackets_per_s = 1500\narrivals = \"periodic\"\n",
+            4,
+        );
+        let queue = course.queues.iter().find(|track| track.name == "line/forth/line").unwrap();
+        assert_eq!((course.seconds.len(), queue.values.len(), queue.values[0] as u64), (101, 101, 0));
+        let grown = queue.values[100] - queue.values[50];
+        let occupied = 8.0 * 120.0 / 1e6;
+        let expected = 2.0 * (1500.0 - 1.0 / occupied);
+        assert!((grown - expected).abs() <= 2.0, "{grown} instead of {expected}");
+        let busy = course.busy.iter().find(|track| track.name == "line/forth").unwrap();
+        assert!(busy.values[50] > 0.99 && busy.values[50] < 1.01, "{busy:?}");
+    }
+
+    #[test]
+    fn collisions_are_counted_where_stations_share_a_cable() {
+        let course = looked_at(
+            "name = \"x\"\n[segments.lab]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"lab\"\ncount = 8\n\
+             [traffic.load]\nfrom = \"a\"\nto = \"a\"\nsize = \"512 B\"\npackets_per_s = 300\n",
+            2,
+        );
+        let [cable] = &course.collisions[..] else { panic!("one medium: {course:?}") };
+        assert!(cable.values.iter().sum::<f64>() > 0.0 && cable.values.iter().all(|rate| *rate >= 0.0), "{cable:?}");
+        assert!(course.busy[0].values.iter().skip(1).all(|share| (0.0..=1.0).contains(share)), "{:?}", course.busy);
+    }
+}
