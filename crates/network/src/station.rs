@@ -19,6 +19,9 @@ pub struct Station {
     pub attachment: Attachment,
     /// Its address in 198.18.0.0/15 (RFC 2544, appendix C.2.2), as drawn or given out in order from 198.18.0.1.
     pub address: Ipv4Addr,
+    /// Whether it works on one request at a time, in the order in which they come, as a server with one disk; else on all at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_at_a_time: bool,
 }
 
 /// Where a station is plugged in.

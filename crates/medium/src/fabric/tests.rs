@@ -37,7 +37,7 @@ impl Sketch {
         let number = self.0.stations.len() as u32;
         let name = format!("station-{number}");
         let address = Ipv4Addr::from(0xc612_0001 + number);
-        self.0.stations.push(Station { group: name.clone(), name, attachment, address });
+        self.0.stations.push(Station { group: name.clone(), name, attachment, address, one_at_a_time: false });
         self
     }
 

@@ -73,6 +73,8 @@ pub(super) struct Run<'a> {
     alarms: Alarms,
     /// By station: its saturated sources, and whose turn it is.
     saturated: Vec<(Vec<u32>, usize)>,
+    /// By station: when it is free for the next request, where it takes one at a time.
+    free_at: Vec<Option<Time>>,
     flights: Flights,
     flows: Vec<FlowTally>,
     stations: Vec<StationTally>,
@@ -90,6 +92,7 @@ impl<'a> Run<'a> {
             alarms: Alarms::new(sources.len()),
             sources,
             saturated: vec![(Vec::new(), 0); drawing.stations.len()],
+            free_at: drawing.stations.iter().map(|station| station.one_at_a_time.then_some(Time::ZERO)).collect(),
             flights: Flights::default(),
             flows: Vec::new(),
             stations: Vec::new(),
@@ -223,7 +226,8 @@ impl<'a> Run<'a> {
         let source = flight.source;
         if first {
             self.settle(frame, due);
-            let progress = self.sources[source as usize].arrived(port.0, due);
+            let free_at = self.free_at[port.index()].as_mut();
+            let progress = self.sources[source as usize].arrived(port.0, due, free_at);
             self.follow(source, progress);
         } else {
             self.flows[self.sources[source as usize].flow as usize].duplicates += 1;

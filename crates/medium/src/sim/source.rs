@@ -138,13 +138,17 @@ impl Source {
         Parcel { from: self.station, to: self.target(flow), size }
     }
 
-    /// Its frame has arrived at `station`.
-    pub(super) fn arrived(&mut self, station: u32, now: Time) -> Progress {
+    /// Its frame has arrived at `station`, which is free for the next request at `free_at` if it takes one at a time.
+    pub(super) fn arrived(&mut self, station: u32, now: Time, free_at: Option<&mut Time>) -> Progress {
         let Pace::Closed { reply, service, phase, .. } = &mut self.pace else { return Progress::None };
         match *phase {
             Phase::Asking(asked) if reply.is_some() => {
                 *phase = Phase::Serving { asked, server: station };
-                Progress::Wake(now + *service)
+                let done = free_at.as_deref().map_or(now, |free_at| now.max(*free_at)) + *service;
+                if let Some(free_at) = free_at {
+                    *free_at = done;
+                }
+                Progress::Wake(done)
             }
             Phase::Asking(asked) | Phase::Answering(asked) => Progress::Done(now.since(asked), self.think(now)),
             Phase::Thinking | Phase::Serving { .. } => Progress::None,

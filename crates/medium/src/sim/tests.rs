@@ -95,6 +95,25 @@ fn something_of_everything_adds_up() {
     assert!(exchanges.per_second.value > 1.0 && exchanges.took.as_ref().unwrap().p50.value > 0.011);
 }
 
+/// Ten clients that hardly pause, at a server of 1 ms that takes one request at a time: each waits for all others, so exchanges take
+/// 10 ms; one that works on all at once takes 1 ms. The closed form has the same throughput.
+#[test]
+fn a_server_may_take_one_request_at_a_time() {
+    let text = |one: bool| {
+        format!(
+            "name = \"x\"\n[segments.s]\nmedium = \"switched-ethernet\"\nrate = \"1 Gb/s\"\n[stations.server]\nsegment = \"s\"\n\
+             one_at_a_time = {one}\n[stations.pc]\nsegment = \"s\"\ncount = 10\n[traffic.ask]\nfrom = \"pc\"\nto = \"server\"\n\
+             size = \"200 B\"\nreply = \"200 B\"\nservice = \"1 ms\"\nthink = \"0.1 ms\"\n"
+        )
+    };
+    for (one, expected) in [(true, 0.0099), (false, 0.001)] {
+        let exchanges = simulate(&read(&text(one)), &settings(20, 2)).unwrap().flows[0].exchanges.clone().unwrap();
+        let found = exchanges.took.unwrap().mean.value;
+        // Lines, switch and pauses are below 1 % of it where everybody waits, and 2 % where nobody does.
+        assert!((found / expected - 1.0).abs() < 0.02, "{one}: {found}");
+    }
+}
+
 /// Pollaczek and Khinchine for a line: fixed frames arriving by chance, M/D/1.
 #[test]
 fn a_line_is_a_queue() {

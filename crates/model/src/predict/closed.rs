@@ -1,6 +1,6 @@
 //! Senders that wait for what they asked for: mean-value analysis beside traffic at fixed rates.
 
-use btu_network::{Arrivals, Flow};
+use btu_network::{Arrivals, Flow, Target};
 
 use super::network::Network;
 use crate::answer::Answer;
@@ -59,8 +59,35 @@ impl Network<'_> {
                 cycle.demands.push(visits * frame / (1.0 - others));
             }
         }
+        if self.takes_one_at_a_time(flow) {
+            let others = self.busy_with_others(number);
+            if others >= 1.0 {
+                return None;
+            }
+            cycle.fixed -= service.seconds();
+            cycle.demands.push(service.seconds() / (1.0 - others));
+        }
         cycle.elsewhere += cycle.fixed.max(0.0);
         Some(cycle)
+    }
+}
+
+impl Network<'_> {
+    /// Whether requests of a flow wait for each other at their target.
+    fn takes_one_at_a_time(&self, flow: &Flow) -> bool {
+        matches!(flow.to, Target::Station(station) if self.drawing.station(station).one_at_a_time)
+    }
+
+    /// The share of its time in which the target of a flow works for other flows.
+    fn busy_with_others(&self, number: usize) -> f64 {
+        let target = &self.drawing.traffic[number].to;
+        let others = (0..).zip(&self.drawing.traffic).filter(|(other, flow)| *other != number && flow.to == *target);
+        others
+            .map(|(other, flow)| match flow.arrivals {
+                Arrivals::Closed { service, .. } => self.rates[other] * flow.from.len() as f64 * service.seconds(),
+                _ => 0.0,
+            })
+            .sum()
     }
 }
 

@@ -174,6 +174,7 @@ impl Work<'_> {
             group: self.written.stations[seat.group].name.clone(),
             attachment: seat.plug.unwrap_or(nowhere),
             address,
+            one_at_a_time: self.written.stations[seat.group].one_at_a_time,
         };
         self.drawing.stations = self.seats.iter().zip(addresses).map(station).collect();
     }

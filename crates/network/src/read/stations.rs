@@ -24,6 +24,7 @@ pub(super) struct StationGroup {
     pub(super) segment: Option<Reference>,
     pub(super) position: Option<Position>,
     pub(super) address: Option<(Ipv4Addr, Spot)>,
+    pub(super) one_at_a_time: bool,
 }
 
 /// Where on the cable.
@@ -44,6 +45,7 @@ pub(super) fn read(name: &str, spot: Spot, item: &Item<'_>) -> Option<StationGro
         segment: reference(&fields, "segment"),
         position: fields.get("position").map(|item| position(&item)),
         address: fields.get("address").and_then(|item| Some((address(&item)?, item.spot.clone()))),
+        one_at_a_time: fields.truth("one_at_a_time").unwrap_or(false),
     };
     fields.finish();
     Some(read)

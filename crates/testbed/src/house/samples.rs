@@ -36,5 +36,5 @@ pub(super) fn line(rate: BitRate, delay_ms: u64) -> Drawing {
 fn station(name: &str, number: usize, attachment: Attachment) -> Station {
     let [high, low] = (number as u16).to_be_bytes();
     let address = Ipv4Addr::new(198, 18, high, low);
-    Station { name: name.to_owned(), group: name.to_owned(), attachment, address }
+    Station { name: name.to_owned(), group: name.to_owned(), attachment, address, one_at_a_time: false }
 }

@@ -95,6 +95,7 @@ fn before_inputs(drawing: &Drawing, inputs: &[StationId]) -> Drawing {
             group: name.to_owned(),
             attachment,
             address: Ipv4Addr::UNSPECIFIED,
+            one_at_a_time: false,
         };
         carried.stations.extend([port(&name), port(&station.name)]);
         carried.links.push(Link {
