@@ -75,6 +75,15 @@ pub(crate) struct Stat {
     pub(crate) node: u64,
     pub(crate) is_directory: bool,
     pub(crate) size: u64,
+    /// How often it was changed; of a directory, how often any was.
+    pub(crate) changes: u64,
+}
+
+/// A name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) name: Vec<u8>,
+    pub(crate) stat: Stat,
 }
 
 /// The file system; shared by all who serve it.
@@ -91,6 +100,8 @@ pub(crate) struct Volume {
 struct Tree {
     nodes: BTreeMap<u64, Node>,
     next: u64,
+    /// How often names were added, changed or taken away.
+    changes: u64,
 }
 
 impl Volume {
@@ -109,7 +120,7 @@ impl Volume {
         let nodes = BTreeMap::from([(ROOT, Node::Directory(BTreeMap::new()))]);
         Self {
             directory: None,
-            tree: RwLock::new(Tree { nodes, next: ROOT + 1 }),
+            tree: RwLock::new(Tree { nodes, next: ROOT + 1, changes: 0 }),
             room: Room::new(room),
             service: Service::new(service),
         }
@@ -124,14 +135,36 @@ impl Volume {
     }
 
     pub(crate) fn stat(&self, node: u64) -> Result<Stat, Fault> {
-        self.read(|tree| tree.node(node).map(|found| found.stat(node)))
+        self.read(|tree| tree.stat(node))
     }
 
     pub(crate) fn look_up(&self, directory: u64, name: &[u8]) -> Result<Stat, Fault> {
         self.read(|tree| {
             let node = *tree.directory(directory)?.get(name).ok_or(Fault::NoSuchName)?;
-            Ok(tree.node(node)?.stat(node))
+            tree.stat(node)
         })
+    }
+
+    /// The names of a directory whose nodes come after `after`, in the order in which they were made, at most so many; and whether
+    /// those are the last. Whoever lists it in parts misses none, whatever is removed meanwhile: no number is used again.
+    pub(crate) fn list(&self, directory: u64, after: u64, most: usize) -> Result<(Vec<Named>, bool), Fault> {
+        self.read(|tree| {
+            let mut later: Vec<(&Vec<u8>, u64)> = tree
+                .directory(directory)?
+                .iter()
+                .map(|(name, &node)| (name, node))
+                .filter(|(_, node)| *node > after)
+                .collect();
+            later.sort_unstable_by_key(|(_, node)| *node);
+            let is_end = later.len() <= most;
+            let named = |(name, node): (&Vec<u8>, u64)| Ok(Named { name: name.clone(), stat: tree.stat(node)? });
+            Ok((later.into_iter().take(most).map(named).collect::<Result<_, Fault>>()?, is_end))
+        })
+    }
+
+    /// Octets that may still be written, and files that may still be made.
+    pub(crate) fn left(&self) -> (Bytes, usize) {
+        (self.room.left(), self.read(|tree| MOST_NODES.saturating_sub(tree.nodes.len())))
     }
 
     /// Makes a file, or empties the one that is called so.
@@ -176,10 +209,9 @@ impl Volume {
             }
             let number = tree.next;
             tree.next += 1;
-            let stat = node.stat(number);
             tree.directory_mut(directory)?.insert(name.to_vec(), number);
             tree.nodes.insert(number, node);
-            Ok(stat)
+            tree.stat(number)
         })
     }
 
@@ -264,18 +296,24 @@ impl Volume {
     }
 
     // A thread that panicked has left a whole tree: each change is made of steps that cannot fail.
-    fn read<T>(&self, look: impl FnOnce(&Tree) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn read<T>(&self, look: impl FnOnce(&Tree) -> T) -> T {
         look(&self.tree.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut Tree) -> Result<T, Fault>) -> Result<T, Fault> {
-        change(&mut self.tree.write().unwrap_or_else(PoisonError::into_inner))
+        let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+        tree.changes += 1;
+        change(&mut tree)
     }
 }
 
 impl Tree {
     fn node(&self, number: u64) -> Result<&Node, Fault> {
         self.nodes.get(&number).ok_or(Fault::Gone)
+    }
+
+    fn stat(&self, number: u64) -> Result<Stat, Fault> {
+        Ok(self.node(number)?.stat(number, self.changes))
     }
 
     fn directory(&self, number: u64) -> Result<&BTreeMap<Vec<u8>, u64>, Fault> {

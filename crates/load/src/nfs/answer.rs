@@ -55,6 +55,8 @@ pub struct Attributes {
     pub size: u64,
     /// Its number at the server.
     pub(super) node: u64,
+    /// How often it was changed, which stands for the time of its last change: clients want to see that another one changed it.
+    pub(super) changes: u64,
 }
 
 impl Attributes {
@@ -71,8 +73,9 @@ impl Attributes {
         to.long(0);
         to.long(1);
         to.long(self.node);
-        // Times of access, modification and change are not kept.
-        (0..3).for_each(|_| to.long(0));
+        // The time of access is not kept.
+        to.long(0);
+        (0..2).for_each(|_| write_time(self.changes, to));
     }
 
     pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
@@ -85,10 +88,10 @@ impl Attributes {
             from.long()?;
         }
         let node = from.long()?;
-        for _ in 0..3 {
-            from.long()?;
-        }
-        Ok(Self { is_directory: kind == 2, size, node })
+        from.long()?;
+        from.long()?;
+        let changes = read_time(from)?;
+        Ok(Self { is_directory: kind == 2, size, node, changes })
     }
 
     /// As they stand in answers: they may be missing.
@@ -115,6 +118,19 @@ impl Attributes {
         Self::read_optional(from)
     }
 }
+
+/// A number as a time (section 2.5, `nfstime3`): seconds, and nanoseconds below a second.
+fn write_time(number: u64, to: &mut Writer<'_>) {
+    to.number((number / NANO) as u32);
+    to.number((number % NANO) as u32);
+}
+
+fn read_time(from: &mut Reader<'_>) -> Result<u64, Garbled> {
+    Ok(u64::from(from.number()?) * NANO + u64::from(from.number()?))
+}
+
+/// Nanoseconds in a second.
+const NANO: u64 = 1_000_000_000;
 
 /// Writes what a server answers to a call that was done; begins with the status.
 pub(super) fn write_done(to: &mut Writer<'_>) {
@@ -212,8 +228,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn attributes_are_read_as_they_are_written(is_directory in any::<bool>(), size in any::<u64>(), node in any::<u64>()) {
-            let attributes = Attributes { is_directory, size, node };
+        fn attributes_are_read_as_they_are_written(is_directory in any::<bool>(), size in any::<u64>(), node in any::<u64>(), changes in 0..u64::from(u32::MAX) * NANO) {
+            let attributes = Attributes { is_directory, size, node, changes };
             let mut out = Vec::new();
             attributes.write(&mut Writer::new(&mut out));
             prop_assert_eq!(out.len(), 84);

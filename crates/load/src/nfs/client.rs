@@ -12,11 +12,11 @@ use super::answer::{self, Attributes, Found, Piece, Written};
 use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability};
 use super::rpc::{self, CallHeader, Credential};
 use super::xdr::{Garbled, Reader, Writer};
-use super::{NfsError, Status};
+use super::{NfsError, Status, mount};
 use crate::pump::{self, Patience, Socket, TICK};
 
 /// A client waits as long as it is patient, and no other thread tells it to stop: its process is ended then.
-static NEVER: AtomicBool = AtomicBool::new(false);
+pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A connection to an NFS version 3 server that knows this client's token.
 #[derive(Debug)]
@@ -47,16 +47,34 @@ impl Client {
     /// # Errors
     /// [`NfsError::Connect`], and [`NfsError::SentAway`] where the server knows another token or is full.
     pub fn connect(server: SocketAddr, token: &Token, client: u32, patience: Span) -> Result<Self, NfsError> {
-        let failed = |source| NfsError::Connect { server, source };
-        let wait = Duration::from(patience).max(Duration::from_millis(1));
-        let stream = TcpStream::connect_timeout(&server, wait).map_err(failed)?;
-        stream.set_nodelay(true).map_err(failed)?;
-        stream.limit(TICK).map_err(failed)?;
+        Self::begin(server, Credential::new(token, client), Handle::root(token), patience)
+    }
+
+    /// Connects to a server of another make and mounts the directory that it exports as `path`. The number tells this client from
+    /// others to the server, as the stamp of its credential; it calls as user and group 0. `mount_port` is where the server's MOUNT
+    /// service listens; without it the server's port mapper is asked.
+    ///
+    /// # Errors
+    /// [`NfsError::Connect`], [`NfsError::Refused`] where the server exports no such directory or not to this host, or wants a port
+    /// below 1024 (`insecure` in exports(5) of Linux allows others), and what every call may meet.
+    pub fn mount(
+        server: SocketAddr,
+        mount_port: Option<u16>,
+        path: &str,
+        client: u32,
+        patience: Span,
+    ) -> Result<Self, NfsError> {
+        let credential = Credential::new(&Token::default(), client);
+        let root = mount::root_of(server, mount_port, path, &credential, patience)?;
+        Self::begin(server, credential, root, patience)
+    }
+
+    fn begin(server: SocketAddr, credential: Credential, root: Handle, patience: Span) -> Result<Self, NfsError> {
         let mut client = Self {
-            stream,
+            stream: connected(server, patience)?,
             server,
-            credential: Credential::new(token, client),
-            root: Handle::root(token),
+            credential,
+            root,
             transaction: 0,
             calls: 0,
             patience,
@@ -205,7 +223,7 @@ impl Client {
         self.transaction = self.transaction.wrapping_add(1);
         rpc::begin(&mut self.output);
         let mut to = Writer::new(&mut self.output);
-        CallHeader::write(self.transaction, call.procedure(), &self.credential, &mut to);
+        CallHeader::write(self.transaction, (rpc::NFS, call.procedure()), &self.credential, &mut to);
         call.write(&mut to);
         rpc::finish(&mut self.output);
         let patience = Patience::new(&NEVER, self.patience.into());
@@ -270,6 +288,16 @@ impl Client {
             _ => NfsError::Connection { server, call, source },
         }
     }
+}
+
+/// A connection whose blocked reads and writes come back after a moment.
+pub(super) fn connected(server: SocketAddr, patience: Span) -> Result<TcpStream, NfsError> {
+    let failed = |source| NfsError::Connect { server, source };
+    let wait = Duration::from(patience).max(Duration::from_millis(1));
+    let stream = TcpStream::connect_timeout(&server, wait).map_err(failed)?;
+    stream.set_nodelay(true).map_err(failed)?;
+    stream.limit(TICK).map_err(failed)?;
+    Ok(stream)
 }
 
 fn entry<'a>(directory: &Handle, name: &'a str) -> Entry<'a> {

@@ -199,7 +199,7 @@ mod tests {
     fn first_call(token: &Token) -> Vec<u8> {
         let mut out = Vec::new();
         rpc::begin(&mut out);
-        CallHeader::write(5, 0, &Credential::new(token, 2), &mut Writer::new(&mut out));
+        CallHeader::write(5, (rpc::NFS, 0), &Credential::new(token, 2), &mut Writer::new(&mut out));
         rpc::finish(&mut out);
         out
     }

@@ -27,6 +27,14 @@ pub enum NfsError {
         /// The server.
         server: SocketAddr,
     },
+    /// Its port mapper knows no MOUNT service.
+    #[error(
+        "port mapper {server}: it knows no MOUNT service over TCP; is that an NFS version 3 server? Its port can be given: ?mount=PORT"
+    )]
+    NoMountService {
+        /// The port mapper.
+        server: SocketAddr,
+    },
     /// The connection broke off.
     #[error("NFS server {server}: {call} failed: {source}")]
     Connection {

@@ -113,6 +113,27 @@ pub(super) enum Call<'a> {
     Commit {
         node: Handle,
     },
+    /// Which of these rights the caller has.
+    Access {
+        node: Handle,
+        rights: u32,
+    },
+    /// Names of a directory after a cookie, up to so many octets; `is_plus` wants attributes and handles, too.
+    ReadDirectory {
+        node: Handle,
+        cookie: u64,
+        count: u32,
+        is_plus: bool,
+    },
+    FileSystemStatus {
+        node: Handle,
+    },
+    FileSystemInformation {
+        node: Handle,
+    },
+    PathConfiguration {
+        node: Handle,
+    },
 }
 
 /// A name in a directory.
@@ -135,6 +156,12 @@ mod procedure {
     pub(super) const REMOVE: u32 = 12;
     pub(super) const RMDIR: u32 = 13;
     pub(super) const RENAME: u32 = 14;
+    pub(super) const ACCESS: u32 = 4;
+    pub(super) const READDIR: u32 = 16;
+    pub(super) const READDIRPLUS: u32 = 17;
+    pub(super) const FSSTAT: u32 = 18;
+    pub(super) const FSINFO: u32 = 19;
+    pub(super) const PATHCONF: u32 = 20;
     pub(super) const COMMIT: u32 = 21;
 }
 
@@ -177,6 +204,12 @@ impl<'a> Call<'a> {
             Self::RemoveDirectory { .. } => procedure::RMDIR,
             Self::Rename { .. } => procedure::RENAME,
             Self::Commit { .. } => procedure::COMMIT,
+            Self::Access { .. } => procedure::ACCESS,
+            Self::ReadDirectory { is_plus: false, .. } => procedure::READDIR,
+            Self::ReadDirectory { is_plus: true, .. } => procedure::READDIRPLUS,
+            Self::FileSystemStatus { .. } => procedure::FSSTAT,
+            Self::FileSystemInformation { .. } => procedure::FSINFO,
+            Self::PathConfiguration { .. } => procedure::PATHCONF,
         }
     }
 
@@ -184,7 +217,21 @@ impl<'a> Call<'a> {
     pub(super) fn write(&self, to: &mut Writer<'_>) {
         match self {
             Self::Null => {}
-            Self::GetAttributes { node } => node.write(to),
+            Self::GetAttributes { node }
+            | Self::FileSystemStatus { node }
+            | Self::FileSystemInformation { node }
+            | Self::PathConfiguration { node } => node.write(to),
+            Self::Access { node, rights } => {
+                node.write(to);
+                to.number(*rights);
+            }
+            Self::ReadDirectory { node, cookie, count, is_plus } => {
+                node.write(to);
+                to.long(*cookie);
+                // No directory changes under its cookies: the verifier is always the same.
+                to.long(0);
+                (0..=usize::from(*is_plus)).for_each(|_| to.number(*count));
+            }
             Self::SetSize { node, size } => {
                 node.write(to);
                 write_new_attributes(*size, to);
@@ -252,10 +299,27 @@ impl<'a> Call<'a> {
                 from.number()?;
                 Self::Commit { node }
             }
+            procedure::ACCESS => Self::Access { node: Handle::read(&mut from)?, rights: from.number()? },
+            procedure::READDIR => Self::read_directory(&mut from, false)?,
+            procedure::READDIRPLUS => Self::read_directory(&mut from, true)?,
+            procedure::FSSTAT => Self::FileSystemStatus { node: Handle::read(&mut from)? },
+            procedure::FSINFO => Self::FileSystemInformation { node: Handle::read(&mut from)? },
+            procedure::PATHCONF => Self::PathConfiguration { node: Handle::read(&mut from)? },
             _ => return Err(Unread::NoSuchProcedure),
         };
         from.end()?;
         Ok(call)
+    }
+
+    fn read_directory(from: &mut Reader<'a>, is_plus: bool) -> Result<Self, Garbled> {
+        let (node, cookie) = (Handle::read(from)?, from.long()?);
+        from.long()?;
+        let mut count = from.number()?;
+        // READDIRPLUS says how many octets of names it wants, and then how many in all.
+        if is_plus {
+            count = from.number()?;
+        }
+        Ok(Self::ReadDirectory { node, cookie, count, is_plus })
     }
 
     fn read_set_size(from: &mut Reader<'a>) -> Result<Self, Garbled> {

@@ -8,9 +8,15 @@ use subtle::ConstantTimeEq;
 use super::xdr::{Garbled, Reader, Writer};
 use crate::pump::{self, Patience};
 
-/// The NFS program and its version (RFC 1813, section 1.2).
-const PROGRAM: u32 = 100_003;
-const VERSION: u32 = 3;
+/// A program of remote procedures, and its version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Program {
+    pub(super) number: u32,
+    pub(super) version: u32,
+}
+
+/// NFS (RFC 1813, section 1.2).
+pub(super) const NFS: Program = Program { number: 100_003, version: 3 };
 
 const CALL: u32 = 0;
 const REPLY: u32 = 1;
@@ -101,8 +107,13 @@ pub(super) struct CallHeader {
 }
 
 impl CallHeader {
-    pub(super) fn write(transaction: u32, procedure: u32, credential: &Credential, to: &mut Writer<'_>) {
-        for number in [transaction, CALL, RPC_VERSION, PROGRAM, VERSION, procedure] {
+    pub(super) fn write(
+        transaction: u32,
+        (program, procedure): (Program, u32),
+        credential: &Credential,
+        to: &mut Writer<'_>,
+    ) {
+        for number in [transaction, CALL, RPC_VERSION, program.number, program.version, procedure] {
             to.number(number);
         }
         credential.write(to);
@@ -115,7 +126,7 @@ impl CallHeader {
         if from.number()? != CALL || from.number()? != RPC_VERSION {
             return Err(Garbled);
         }
-        let is_nfs3 = from.number()? == PROGRAM && from.number()? == VERSION;
+        let is_nfs3 = from.number()? == NFS.number && from.number()? == NFS.version;
         let procedure = from.number()?;
         let credential = Credential::read(from)?;
         from.number()?;
@@ -140,7 +151,7 @@ pub(super) fn write_answer(transaction: u32, accepted: Accepted, to: &mut Writer
     }
     to.opaque(&[]);
     match accepted {
-        Accepted::OtherProgram => [2, VERSION, VERSION].iter().for_each(|number| to.number(*number)),
+        Accepted::OtherProgram => [2, NFS.version, NFS.version].iter().for_each(|number| to.number(*number)),
         other => to.number(other as u32),
     }
 }
@@ -245,7 +256,7 @@ mod tests {
     fn a_header_has_the_lengths_of_the_standard() {
         let mut out = Vec::new();
         begin(&mut out);
-        CallHeader::write(7, 1, &Credential::new(&[0xab; 16], 3), &mut Writer::new(&mut out));
+        CallHeader::write(7, (NFS, 1), &Credential::new(&[0xab; 16], 3), &mut Writer::new(&mut out));
         finish(&mut out);
         assert_eq!(out.len(), 96);
         assert_eq!(out[..8], [0x80, 0, 0, 92, 0, 0, 0, 7]);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use btu_suite::activity::Token;
 use btu_units::Bytes;
 
+use super::about;
 use super::account::ClientAccount;
 use super::answer::{self, Attributes, Status};
 use super::door::Guest;
@@ -184,7 +185,48 @@ impl Done<'_> {
                 Attributes::write_after(Some(&self.stat(node)?), &mut to);
                 to.fixed(&self.service.verifier);
             }
+            // Who has said the token may do everything.
+            Call::Access { node, rights } => {
+                Attributes::write_optional(Some(&self.stat(node)?), &mut to);
+                to.number(*rights);
+            }
+            Call::ReadDirectory { node, cookie, count, is_plus } => {
+                self.list(node, *cookie, *count, *is_plus, &mut to)?;
+            }
+            Call::FileSystemStatus { node } => self.about(node, about::status(volume), &mut to)?,
+            Call::FileSystemInformation { node } => self.about(node, about::information(), &mut to)?,
+            Call::PathConfiguration { node } => self.about(node, about::path(), &mut to)?,
         }
+        Ok(())
+    }
+
+    /// What is said of the whole file system stands behind the attributes of any of its nodes.
+    fn about(&self, node: &Handle, said: impl FnOnce(&mut Writer<'_>), to: &mut Writer<'_>) -> Result<(), Status> {
+        Attributes::write_optional(Some(&self.stat(node)?), to);
+        said(to);
+        Ok(())
+    }
+
+    /// Names behind a cookie, which is the number of the node before, as many as there is room for.
+    fn list(&self, node: &Handle, cookie: u64, count: u32, is_plus: bool, to: &mut Writer<'_>) -> Result<(), Status> {
+        let directory = self.stat(node)?;
+        let most = about::names_within(count, is_plus);
+        let (names, is_end) = fault(self.service.volume.list(self.node(node)?, cookie, most))?;
+        Attributes::write_optional(Some(&directory), to);
+        to.long(0);
+        for named in &names {
+            to.flag(true);
+            to.long(named.stat.node);
+            to.opaque(&named.name);
+            to.long(named.stat.node);
+            if is_plus {
+                Attributes::write_optional(Some(&attributes(&named.stat)), to);
+                to.flag(true);
+                self.handle(&named.stat).write(to);
+            }
+        }
+        to.flag(false);
+        to.flag(is_end);
         Ok(())
     }
 
@@ -263,7 +305,7 @@ impl Done<'_> {
 }
 
 const fn attributes(stat: &Stat) -> Attributes {
-    Attributes { is_directory: stat.is_directory, size: stat.size, node: stat.node }
+    Attributes { is_directory: stat.is_directory, size: stat.size, node: stat.node, changes: stat.changes }
 }
 
 fn fault<T>(result: Result<T, Fault>) -> Result<T, Status> {
@@ -274,7 +316,13 @@ fn fault<T>(result: Result<T, Fault>) -> Result<T, Status> {
 fn write_failure(call: &Call<'_>, to: &mut Writer<'_>) {
     match call {
         Call::Null | Call::GetAttributes { .. } => {}
-        Call::Lookup { .. } | Call::Read { .. } => Attributes::write_optional(None, to),
+        Call::Lookup { .. }
+        | Call::Read { .. }
+        | Call::Access { .. }
+        | Call::ReadDirectory { .. }
+        | Call::FileSystemStatus { .. }
+        | Call::FileSystemInformation { .. }
+        | Call::PathConfiguration { .. } => Attributes::write_optional(None, to),
         Call::Rename { .. } => (0..2).for_each(|_| Attributes::write_after(None, to)),
         _ => Attributes::write_after(None, to),
     }

@@ -1,6 +1,8 @@
 //! Client against server, and against peers that are none.
 
 mod foreign;
+pub(crate) mod gateway;
+mod libnfs;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

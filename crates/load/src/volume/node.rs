@@ -18,10 +18,14 @@ pub(super) enum Node {
 }
 
 impl Node {
-    pub(super) fn stat(&self, node: u64) -> Stat {
+    /// `changes` are those of all directories.
+    pub(super) fn stat(&self, node: u64, changes: u64) -> Stat {
         match self {
-            Self::File(file) => Stat { node, is_directory: false, size: file.size() },
-            Self::Directory(names) => Stat { node, is_directory: true, size: names.len() as u64 },
+            Self::File(file) => {
+                let changes = file.changes.load(Ordering::Relaxed);
+                Stat { node, is_directory: false, size: file.size(), changes }
+            }
+            Self::Directory(names) => Stat { node, is_directory: true, size: names.len() as u64, changes },
         }
     }
 }
@@ -42,6 +46,10 @@ impl Room {
         taken.map(drop).map_err(|_| Fault::NoRoom)
     }
 
+    pub(super) fn left(&self) -> Bytes {
+        Bytes::new(self.free.load(Ordering::Relaxed))
+    }
+
     fn give_back(&self, octets: u64) {
         self.free.fetch_add(octets, Ordering::Relaxed);
     }
@@ -52,6 +60,8 @@ impl Room {
 pub(super) struct FileNode {
     content: ScratchFile,
     size: RwLock<u64>,
+    /// How often it was written, cut or lengthened.
+    changes: AtomicU64,
 }
 
 impl FileNode {
@@ -61,14 +71,16 @@ impl FileNode {
 
     /// One that has so many octets already.
     pub(super) const fn holding(content: ScratchFile, size: u64) -> Self {
-        Self { content, size: RwLock::new(size) }
+        Self { content, size: RwLock::new(size), changes: AtomicU64::new(0) }
     }
 
     fn size(&self) -> u64 {
         *self.size.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// For who changes it.
     fn alone(&self) -> RwLockWriteGuard<'_, u64> {
+        self.changes.fetch_add(1, Ordering::Relaxed);
         self.size.write().unwrap_or_else(PoisonError::into_inner)
     }
 
