@@ -1,6 +1,6 @@
 //! Kernel netem on real interfaces: what it is asked for must be seen at the far end.
 //!
-//! Where the kernel has no netem this says so and ends; `scripts/netem-lab` runs it in a virtual machine that has. An
+//! Where the kernel has no netem this says so and ends; `scripts/kernel-lab netem` runs it in a virtual machine that has. An
 //! argument that is no option selects scenarios by a part of their name. `--required` makes it a failure when there is no
 //! netem; `--exact-clock` says that time passes by instructions, not on the wall.
 
@@ -35,7 +35,7 @@ fn without_netem(error: &NetemError) -> ExitCode {
     assert!(!is_set("--required"), "netem is required");
     assert!(matches!(error, NetemError::Missing { .. }), "a kernel without netem names what it lacks");
     assert!(error.to_string().contains("modprobe"));
-    println!("this kernel's netem cannot be tested here; scripts/netem-lab tests one in a virtual machine");
+    println!("this kernel's netem cannot be tested here; scripts/kernel-lab netem tests one in a virtual machine");
     ExitCode::SUCCESS
 }
 
