@@ -51,6 +51,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "network_file" => btu_network::library().iter().map(|(_, text)| text.as_bytes().to_vec()).collect(),
         "nfs_answer" => vec![words(&NFS_ANSWER)],
         "nfs_call" => vec![words(&NFS_GETATTR), words(&NFS_WRITE)],
+        "operation_trace" => vec![OPERATION_TRACE.as_bytes().to_vec()],
         "order" => orders().iter().map(json).collect(),
         "plan" => plans().iter().map(json).collect(),
         "policy" => vec![POLICY.as_bytes().to_vec()],
@@ -87,9 +88,12 @@ fn words(words: &[u32]) -> Vec<u8> {
 const INVENTORY: &str = "[hosts.alpha]\nrole = \"test\"\ncontrol = \"192.0.2.10:7417\"\nmeasured = \"198.51.100.10\"\n\
                          [hosts.beta]\nssh = \"me@beta\"\n";
 
+const OPERATION_TRACE: &str = "# seconds operation file\n0 stat letter\n0.1 open letter\n0.2 read letter 0 4096\n1 make new\n\
+                               1.1 write new 0 4096\n1.2 flush new\n1.3 rename new letter\n2 remove notes\n";
+
 const POLICY: &str = "activities = [\"tcp-send\", \"cpu\"]\ncontrollers = [\"carol\"]\npeers = [\"192.0.2.0/24\"]\nruns_at_once = 2\n\
                       [limits]\nrate = \"1 Gb/s\"\nbytes = \"100 GB\"\nduration = \"10 min\"\n\
-                      [scratch]\ndirectory = \"/var/tmp\"\nbytes = \"2 GiB\"\n";
+                      [scratch]\ndirectory = \"/var/tmp\"\nbytes = \"2 GiB\"\n[share]\ndirectories = [\"/mnt/nas\"]\n";
 
 fn accounts() -> Vec<Vec<u8>> {
     let report = |outcome| Report { started: Time::ZERO, finished: Time::ZERO, cpu: CpuTime::default(), outcome };
@@ -186,10 +190,13 @@ pub fn studies() -> Vec<StudySeed> {
         "programs": ["local", "bare", "nfs-16-sync"], "size_bytes": [1000, 1_000_000], "background_thousandths": [0, 600],
         "storages": ["disk", "memory"], "pairs": [["test", "passive"]], "full_bits_per_second": 9_000_000, "lead_ns": 1,
     });
+    let pauses = serde_json::json!({"normal": {"mean_ns": 100_000_000, "deviation_ns": 25_000_000}});
     let lan = serde_json::json!({
-        "tasks": ["wp-save-document", "fm-sort"], "levels": [0, 1], "record_bytes": 512, "service_ns": 2_000_000, "lead_ns": 1,
-        "background": {"normal": {"mean_ns": 100_000_000, "deviation_ns": 25_000_000, "open_loop": true}},
-        "target_ns": 1, "limit_ns": 20_000_000,
+        "version": 2, "tasks": ["wp-save-document", "fm-sort"], "levels": [0, 1], "service_ns": 2_000_000, "lead_ns": 1,
+        "work": {"transactions": {
+            "pattern": "mixed", "program": {"paced": {"pauses": pauses, "open_loop": true}}, "record_bytes": 512,
+        }},
+        "sizes": "paper", "target_ns": 1, "limit_ns": 20_000_000,
     });
     let speed = serde_json::json!({
         "phases": ["idle", "up", "datagrams-down"], "time_ns": 1_000_000, "idle_ns": 1_000_000, "streams": 2,

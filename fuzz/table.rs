@@ -28,6 +28,7 @@ pub const TARGETS: [(&str, Decoder); 35] = [
     ("network_file", btu_network::fuzz_read),
     ("nfs_answer", btu_load::fuzz::nfs_answer),
     ("nfs_call", btu_load::fuzz::nfs_call),
+    ("operation_trace", btu_suite::lan::fuzz_operation_trace),
     ("order", btu_control::fuzz::order),
     ("pairing", btu_control::fuzz::pairing),
     ("pipe_frame", btu_traffic::fuzz::pipe_frame),

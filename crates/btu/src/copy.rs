@@ -26,7 +26,7 @@ const LONGEST: Span = Span::from_seconds(3600);
 
 /// Measures what was asked for.
 pub(crate) fn run(copy: &Copy, common: &Common) -> anyhow::Result<()> {
-    study::run(&copy.study, common, Watch::Never, || plan(copy), room).map(drop)
+    study::run(&copy.study, common, Watch::Never, || plan(copy), room, |_| {}).map(drop)
 }
 
 /// A source and its copy, where there are any on disk.

@@ -1,7 +1,12 @@
 //! `btu lan`: from the command line to a plan.
 
-use btu_suite::experiment::{Experiment, Frame};
-use btu_suite::lan::{DEADLINE, LARGEST_RECORD, LanPlan, MOST_STATIONS, StationProgram, Task};
+use std::path::{Path, PathBuf};
+
+use btu_suite::experiment::{Experiment, Field, Frame};
+use btu_suite::lan::{
+    DEADLINE, FileSizes, LARGEST_RECORD, LARGEST_SCALE, LanPlan, MOST_FILES, MOST_STATIONS, OperationTrace, Pauses,
+    StationProgram, StationWork, Task,
+};
 use btu_suite::network::HostName;
 use btu_units::{Bytes, Span};
 
@@ -14,11 +19,17 @@ use crate::study::{self, Chosen};
 const USUAL: &str = "office-1988";
 const USUAL_STATIONS: u32 = 10;
 
+/// Where the stations are that are at work on a share: on a network that nothing goes over.
+const USUAL_AT_SHARE: &str = "veth";
+
 /// How many stations are at work where nobody says it.
 const USUAL_LEVELS: [u32; 5] = [0, 1, 3, 5, 10];
 
 /// A record begins with the number of its transaction.
 const SMALLEST_RECORD: Bytes = Bytes::new(8);
+
+/// A trace is longer than any that is taken.
+const LARGEST_TRACE: u64 = 1 << 20;
 
 /// The longest service: a server waits no longer for any operation.
 const LONGEST_SERVICE: Span = Span::from_seconds(1);
@@ -27,10 +38,20 @@ const LONGEST_SERVICE: Span = Span::from_seconds(1);
 pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
     // The usual network is drawn with as many stations as are asked for.
     let most = lan.stations.iter().copied().max().unwrap_or(0);
-    if lan.study.network.is_none() && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
+    let is_usual = lan.study.network.is_none() && lan.at.is_none();
+    if is_usual && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
         lan.study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
     }
-    study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room).map(drop)
+    study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room, sweep).map(drop)
+}
+
+/// Leaves nothing on a share, even if all that worked there was killed at once. What other hosts left is theirs to remove.
+fn sweep(plan: &LanPlan) {
+    if let (Some(directory), Field::Drawing(_)) = (&plan.at, &plan.frame.network)
+        && let Err(error) = btu_load::sweep_share(directory, plan.frame.seed)
+    {
+        eprintln!("btu: removing what this run left in {}: {error}", directory.display());
+    }
 }
 
 fn check(lan: &Lan) -> Result<(), Refusal> {
@@ -47,9 +68,12 @@ fn check(lan: &Lan) -> Result<(), Refusal> {
     if !(SMALLEST_RECORD..=LARGEST_RECORD).contains(&lan.record) {
         return usage(format!("--record {} is not between {SMALLEST_RECORD} and {LARGEST_RECORD}", lan.record));
     }
+    if !(1..=LARGEST_SCALE).contains(&lan.scale) {
+        return usage(format!("--scale {} is not between 1 and {LARGEST_SCALE}", lan.scale));
+    }
     if lan.open_loop && lan.background == BackgroundName::Constant {
         return usage(
-            "--open-loop is for --background normal: without pauses there is nothing to be late for".to_owned(),
+            "--open-loop is for a --background that pauses: without pauses there is nothing to be late for".to_owned(),
         );
     }
     Ok(())
@@ -57,19 +81,17 @@ fn check(lan: &Lan) -> Result<(), Refusal> {
 
 fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
     check(lan)?;
-    let chosen = Chosen::of(&lan.study, (USUAL, Span::ZERO))?;
-    let (hosts, levels) = chosen_hosts(lan, &chosen)?;
+    let at = lan.at.as_deref().map(|directory| share(lan, directory)).transpose()?;
+    let work = work(lan)?;
+    let usual = if at.is_some() { USUAL_AT_SHARE } else { USUAL };
+    let chosen = Chosen::of(&lan.study, (usual, Span::ZERO))?;
+    let (hosts, levels) = if at.is_some() { hosts_at_share(lan, &chosen)? } else { chosen_hosts(lan, &chosen)? };
+    check_files(&work, &levels)?;
     let profile = lan.study.profile;
     let (blocks, lead, target, budget) = match profile {
         ProfileName::Quick => (3, Span::from_milliseconds(300), Span::from_milliseconds(50), Span::from_seconds(240)),
         ProfileName::Standard => (7, Span::from_seconds(1), Span::from_milliseconds(500), Span::from_seconds(45 * 60)),
         ProfileName::Full => (15, Span::from_seconds(2), Span::from_seconds(2), Span::from_seconds(8 * 3600)),
-    };
-    let background = match lan.background {
-        BackgroundName::Constant => StationProgram::Constant,
-        BackgroundName::Normal => {
-            StationProgram::Normal { mean: lan.pause, deviation: lan.pause_deviation, open_loop: lan.open_loop }
-        }
     };
     Ok(LanPlan {
         frame: Frame {
@@ -81,18 +103,82 @@ fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
             deadline: DEADLINE,
             network: chosen.field(hosts)?,
         },
-        tasks: or_usual(&lan.task, &Task::ALL),
+        tasks: tasks(lan),
         levels,
-        background,
-        record: lan.record,
+        sizes: if lan.paper { FileSizes::Paper } else { FileSizes::Scaled(lan.scale) },
+        at,
         service: lan.service_time,
         lead,
-        target,
-        limit: lan.limit,
+        // A trace is seen to its end.
+        target: if let StationWork::Replay { trace } = &work { target.max(trace.period()) } else { target },
+        work,
+        limit: lan.most,
     })
 }
 
-/// The server, the station that is measured, and as many others as the highest level takes.
+/// The tasks that were named; else that of the pattern, and the study's where there is none.
+fn tasks(lan: &Lan) -> Vec<Task> {
+    match Task::of_pattern(lan.pattern) {
+        Some(task) => or_usual(&lan.task, &[task]),
+        None => or_usual(&lan.task, &Task::STUDY),
+    }
+}
+
+/// What background stations do.
+fn work(lan: &Lan) -> anyhow::Result<StationWork> {
+    if let Some(file) = &lan.trace {
+        return Ok(StationWork::Replay { trace: trace(file)? });
+    }
+    let mean = lan.pause;
+    let paced = |pauses| StationProgram::Paced { pauses, open_loop: lan.open_loop };
+    let program = match lan.background {
+        BackgroundName::Constant => StationProgram::Constant,
+        BackgroundName::Normal => paced(Pauses::Normal { mean, deviation: lan.pause_deviation }),
+        BackgroundName::Exponential => paced(Pauses::Exponential { mean }),
+        BackgroundName::Uniform => paced(Pauses::Uniform { mean }),
+        BackgroundName::Fixed => paced(Pauses::Fixed { mean }),
+    };
+    Ok(StationWork::Transactions { pattern: lan.pattern, program, record: lan.record })
+}
+
+fn trace(file: &Path) -> Result<OperationTrace, Refusal> {
+    let name = file.display();
+    let usage = |problem: String| Refusal::Usage(problem);
+    let size = std::fs::metadata(file).map_err(|error| usage(format!("--trace {name}: {error}")))?.len();
+    if size > LARGEST_TRACE {
+        return Err(usage(format!("--trace {name} has {size} octets, more than any trace that is taken")));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| usage(format!("--trace {name}: {error}")))?;
+    OperationTrace::read(&text).map_err(|error| usage(format!("--trace {name}, {error}")))
+}
+
+/// The share's directory as hosts know it: on this machine it must be there, on others it is theirs to say.
+fn share(lan: &Lan, directory: &Path) -> Result<PathBuf, Refusal> {
+    let name = directory.display();
+    if lan.study.real.is_any() {
+        let absolute = directory.is_absolute().then(|| directory.to_owned());
+        return absolute
+            .ok_or_else(|| Refusal::Usage(format!("--at {name}: on other hosts a directory begins with /")));
+    }
+    let found = directory.canonicalize().map_err(|error| Refusal::Usage(format!("--at {name}: {error}")))?;
+    if found.is_dir() { Ok(found) } else { Err(Refusal::Usage(format!("--at {name} is not a directory"))) }
+}
+
+/// A server keeps so many files open.
+fn check_files(work: &StationWork, levels: &[u32]) -> Result<(), Refusal> {
+    let most = levels.iter().copied().max().unwrap_or(0) as usize;
+    let files = work.files() * most;
+    if files <= MOST_FILES {
+        return Ok(());
+    }
+    Err(Refusal::Usage(format!(
+        "{most} stations with {} files each have {files} at a time, and {MOST_FILES} is the most: ask for fewer stations",
+        work.files()
+    )))
+}
+
+/// The server, the station that is measured, and as many others as the highest level takes. On real hosts there are several
+/// stations on a host where more are asked for than there are hosts.
 fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u32>), Refusal> {
     let server = chosen.host("server", lan.server.as_deref(), Some(0))?;
     let bench = chosen.host("bench", lan.bench.as_deref(), chosen.last())?;
@@ -104,7 +190,8 @@ fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u3
         chosen.hosts.iter().filter(|name| **name != server && **name != bench).cloned().collect();
     let levels = levels(lan, others.len());
     let most = levels.iter().copied().max().unwrap_or(0) as usize;
-    if others.len() < most {
+    let is_enough = others.len() >= most || (chosen.drawing().is_none() && !others.is_empty());
+    if !is_enough {
         return Err(Refusal::Usage(format!(
             "--stations {most} are more than there are beside {server} and {bench}: {}; ask for fewer, or draw more (`count` of a \
              station)",
@@ -112,6 +199,19 @@ fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u3
         )));
     }
     Ok(([server, bench].into_iter().chain(others.into_iter().take(most)).collect(), levels))
+}
+
+/// Of hosts with a share the one that is measured, and as many others as the highest level takes; there may be several stations on
+/// one.
+fn hosts_at_share(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u32>), Refusal> {
+    let bench = chosen.host("bench", lan.bench.as_deref(), chosen.last())?;
+    let others: Vec<HostName> = chosen.hosts.iter().filter(|name| **name != bench).cloned().collect();
+    let levels = or_usual(&lan.stations, &USUAL_LEVELS);
+    let most = levels.iter().copied().max().unwrap_or(0) as usize;
+    if most > 0 && others.is_empty() {
+        return Err(Refusal::Usage(format!("beside {bench} there is no station or host for the background")));
+    }
+    Ok((std::iter::once(bench).chain(others.into_iter().take(most)).collect(), levels))
 }
 
 /// How many stations are at work, level by level: as many as were asked for, else the paper's numbers as far as there are so

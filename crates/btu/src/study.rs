@@ -20,13 +20,15 @@ use crate::progress::{Bar, Watch};
 use crate::{files, hosts, preflight, rate, resume, runs};
 
 /// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is made only where there is no
-/// run to go on with. What moves meanwhile is shown to `watch`. Its activities write files of up to `scratch` at a time.
+/// run to go on with. What moves meanwhile is shown to `watch`. Its activities write files of up to `scratch` at a time. However
+/// the run ends, `after` is called then.
 pub(crate) fn run<E: Experiment>(
     options: &StudyOptions,
     common: &Common,
     watch: Watch,
     plan: impl FnOnce() -> anyhow::Result<E>,
     scratch: impl FnOnce(&E) -> Bytes,
+    after: impl FnOnce(&E),
 ) -> anyhow::Result<(Store, RunId)> {
     let (store, plan, resumed) = match &options.resuming.resume {
         None => {
@@ -56,8 +58,10 @@ pub(crate) fn run<E: Experiment>(
     let room = scratch(&plan);
     let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
-    let store = session.measure(&lock, &mut Scripted { plan, scratch }, ground, common)?;
-    Ok((store, lock.run()))
+    let measured = plan.clone();
+    let result = session.measure(&lock, &mut Scripted { plan, scratch }, ground, common);
+    after(&measured);
+    Ok((result?, lock.run()))
 }
 
 /// What a run can begin with.

@@ -32,6 +32,16 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
+    /// A share that was mounted before cannot be used.
+    #[error("could not {operation} in share {}: {source}; is it mounted on this host, for this user to write?", .directory.display())]
+    Share {
+        /// What was attempted.
+        operation: &'static str,
+        /// Where.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// There is too little space, seen before anything was written.
     #[error("scratch directory {} ({filesystem}) has {free} free, {missing} less than the {needed} needed; free some space there or name another directory with --scratch DIR", .directory.display())]
     NoSpace {

@@ -2,6 +2,7 @@
 
 mod local;
 mod remote;
+mod share;
 
 use std::fmt::Debug;
 
@@ -9,11 +10,12 @@ use crate::LoadError;
 
 pub use local::LocalFiles;
 pub use remote::RemoteFiles;
+pub use share::{ShareFiles, sweep_share};
 
 /// A directory of files. Every operation is carried out when it is asked for: nothing is kept from an earlier one.
 pub trait Files {
     /// A file that is open.
-    type File: Debug;
+    type File: Debug + Send;
 
     /// Opens the file of this name, or makes it; one that exists is emptied then.
     ///

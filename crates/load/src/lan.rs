@@ -1,5 +1,8 @@
 //! The parts of `btu lan`: a file server, a foreground task, and background stations.
 
+mod pattern;
+mod place;
+mod replay;
 mod serve;
 mod station;
 mod task;
@@ -10,7 +13,7 @@ use btu_units::{Span, Time};
 use crate::{LoadError, account};
 
 pub(crate) use serve::ServingFiles;
-pub(crate) use station::Station;
+pub(crate) use station::prepare as prepare_station;
 pub(crate) use task::prepare as prepare_task;
 
 /// How long an answer is waited for: far longer than any queue here, and a server that is gone is known at once.

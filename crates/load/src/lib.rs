@@ -40,6 +40,7 @@ use btu_suite::peers::Callers;
 pub use copy::missing_for_ssh;
 pub use disk::DiskSource;
 pub use error::LoadError;
+pub use files::sweep_share;
 pub use ftp::{FETCH_ROOM, serve_doorway};
 pub use scratch::{MARGIN, Scratch, scratch_check};
 pub use volume::{Fault, MOST_NODES};
@@ -68,7 +69,7 @@ pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Perfor
         Activity::FileCopy(copy) => Some(Box::new(copy::Copying::prepare(order, copy)?)),
         Activity::FilesServe(serve) => Some(Box::new(lan::ServingFiles::prepare(serve, callers)?)),
         Activity::FilesTask(task) => Some(lan::prepare_task(order.seed, task)?),
-        Activity::FilesStation(station) => Some(Box::new(lan::Station::prepare(order.seed, station)?)),
+        Activity::FilesStation(station) => Some(lan::prepare_station(order.seed, station)?),
         _ => None,
     })
 }

@@ -13,6 +13,7 @@ use crate::LoadError;
 
 pub(crate) use buffer::{ALIGNMENT, Aligned};
 pub(crate) use file::{ScratchFile, forget, open_file};
+pub(crate) use mount::mounted;
 
 /// Kept free beyond what an activity needs: file systems take some for themselves, and a full one harms others.
 pub const MARGIN: Bytes = Bytes::new(16 << 20);
@@ -54,7 +55,7 @@ pub fn scratch_check(directory: &Path, needed: Bytes) -> Result<Scratch, LoadErr
 fn survey(directory: &Path) -> Result<Scratch, LoadError> {
     let usage = statvfs(directory).map_err(|errno| scratch_error("look at free space", directory, errno.into()))?;
     let free = Bytes::new(usage.blocks_available()) * usage.fragment_size();
-    Ok(Scratch { filesystem: mount::filesystem(directory), direct_io: takes_direct_io(directory)?, free })
+    Ok(Scratch { filesystem: mounted(directory).0, direct_io: takes_direct_io(directory)?, free })
 }
 
 /// Tries it: some file systems accept the flag and refuse the first transfer.

@@ -1,6 +1,6 @@
 //! The result of `btu lan` as a report.
 
-use btu_suite::lan::{LanPlan, LanRow, LanVerdict, Level, Task};
+use btu_suite::lan::{LanPlan, LanRow, LanVerdict, Level, Task, UsersFit};
 
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
 use crate::number::three_digits;
@@ -15,8 +15,9 @@ impl Reported for LanPlan {
         let sections = vec![
             normalised(self, verdict),
             slowdown(self, verdict),
+            study(verdict),
             expected(verdict),
-            stations(verdict),
+            stations(self, verdict),
             spread(verdict),
         ];
         stored.page(headline(verdict), warned(&verdict.warnings), sections)
@@ -61,7 +62,7 @@ fn by_level(
     levels: impl Fn(u32) -> bool,
 ) -> Table {
     let counts: Vec<u32> = plan.levels.iter().copied().filter(|count| levels(*count)).collect();
-    let names: Vec<String> = counts.iter().map(|count| format!("k = {count}")).collect();
+    let names: Vec<String> = counts.iter().map(|count| format!("k = {count}{}", mark(verdict, *count))).collect();
     let head: Vec<&str> = ["task", first].into_iter().chain(names.iter().map(String::as_str)).collect();
     let mut table = Table::new(caption, &head, 1);
     let base = if first.starts_with("own") { Level::StandAlone } else { Level::Stations(0) };
@@ -73,6 +74,12 @@ fn by_level(
         table.rows.push(head.into_iter().chain(cells).collect());
     }
     table
+}
+
+/// Marks levels at which the machine was the limit.
+fn mark(verdict: &LanVerdict, count: u32) -> &'static str {
+    let is_limit = verdict.machine.iter().any(|level| level.count == count && level.is_limit());
+    if is_limit { " *" } else { "" }
 }
 
 fn normalised(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
@@ -151,6 +158,58 @@ fn closed_form(verdict: &LanVerdict, tasks: &[Task]) -> Option<Series> {
     (points.len() > 1).then_some(Series { name, role: Role::Reference, mark: Drawn::Line, points })
 }
 
+/// Figure 3 of the study next to this run, both by load alone.
+fn study(verdict: &LanVerdict) -> Option<Section> {
+    let mut table =
+        Table::new("Slowdown by load alone, then and now", &["task", "k", "1988", "this run", "over 1988"], 2);
+    let (mut then, mut now) = (Vec::new(), Vec::new());
+    for task in tasks(verdict) {
+        let rows = verdict.rows.iter().filter(|row| row.cell.task == task);
+        let (mut before, mut here) = (vec![at(0.0, 1.0)], vec![at(0.0, 1.0)]);
+        for row in rows {
+            let (Level::Stations(count), Some(study), Some(slowdown)) =
+                (row.cell.level, row.study_slowdown, row.slowdown)
+            else {
+                continue;
+            };
+            before.push(at(count.into(), study));
+            here.push(at(count.into(), slowdown.value));
+            table.rows.push(vec![
+                Cell::text(task.name()),
+                Cell::text(count.to_string()),
+                Cell::number(Some(study)),
+                Cell::estimate(Some(&slowdown), 1.0),
+                Cell::number(Some(slowdown.value / study)),
+            ]);
+        }
+        for (panel, points) in [(&mut then, before), (&mut now, here)] {
+            if points.len() > 1 {
+                let role = Role::Member(panel.len());
+                panel.push(Series { name: task.name().to_owned(), role, mark: Drawn::LinePoints, points });
+            }
+        }
+    }
+    let panel = |title: &str, series| {
+        let (x, y) = (Axis::linear("background stations"), Axis::linear("times as long"));
+        Panel { title: title.to_owned(), x, y, series }
+    };
+    let figure = Figure {
+        name: "figure-3".to_owned(),
+        title: "Figure 3 of 1988 and this run".to_owned(),
+        panels: vec![panel("1988: 3Com server, thin Ethernet, PC-XT", then), panel("this run", now)],
+        layout: Layout::Beside,
+        table,
+    };
+    let note = "what a task takes with k stations at work over what it takes with none: 1988 from Figure 3's one decimal, which \
+                leaves the last column within some 6 % of itself";
+    let blocks = if figure.table.rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] };
+    Section::of("Next to the study", note, blocks)
+}
+
+const fn at(x: f64, y: f64) -> Point {
+    Point { x, y, interval: None }
+}
+
 fn expected(verdict: &LanVerdict) -> Option<Section> {
     let demands = verdict.demands.as_ref()?;
     let table = expected_table(verdict);
@@ -170,14 +229,14 @@ fn expected(verdict: &LanVerdict) -> Option<Section> {
         seen(verdict)
     );
     let note = "a closed network of the server and the medium, with what was seen at k = 0; it takes times for irregular, and knows no \
-                collisions; with regular times a server of a fixed time is waited for a little less";
+                collisions; the simulator knows them, and takes the server's times for regular; with regular times a server of a fixed time is waited for a little less";
     Section::of("What the closed form expects", note, vec![Block::Text(text), Block::Table(table)])
 }
 
 /// The queue stands there only where the server takes a fixed time: else it is not what stations wait for alone.
 fn expected_table(verdict: &LanVerdict) -> Table {
     let has_queue = verdict.rows.iter().any(|row| row.queue.is_some());
-    let mut head = vec!["task", "k", "measured", "expected", "error, %"];
+    let mut head = vec!["task", "k", "measured", "expected", "error, %", "simulated"];
     if has_queue {
         head.extend(["regular", "queue", "expected", "regular"]);
     }
@@ -194,6 +253,7 @@ fn expected_table(verdict: &LanVerdict) -> Table {
             Cell::number(Some(slowdown.value)),
             Cell::number(Some(expected)),
             Cell::number(Some((slowdown.value / expected - 1.0) * 100.0)),
+            Cell::number(row.simulated),
         ];
         if has_queue {
             cells.extend([row.regular, row.queue, row.expected_queue, row.regular_queue].map(Cell::number));
@@ -216,14 +276,15 @@ fn seen(verdict: &LanVerdict) -> String {
     }
 }
 
-fn stations(verdict: &LanVerdict) -> Option<Section> {
-    let head = ["k", "station", "transactions", "mean, ms", "deviation, ms", "p50, ms", "p99, ms"];
-    let mut table = Table::new("Background stations", &head, 2);
+fn stations(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
+    let head = ["k", "station", "on", "transactions", "mean, ms", "deviation, ms", "p50, ms", "p99, ms"];
+    let mut table = Table::new("Background stations", &head, 3);
     let unit = |seconds: Option<f64>| Cell::number(seconds.map(|seconds| seconds / MILLI));
     for level in &verdict.stations {
         for station in &level.stations {
             table.rows.push(vec![
                 Cell::text(level.count.to_string()),
+                Cell::text(station.number.to_string()),
                 Cell::text(station.station.to_string()),
                 Cell::count(station.transactions),
                 unit(station.mean_seconds),
@@ -233,31 +294,58 @@ fn stations(verdict: &LanVerdict) -> Option<Section> {
             ]);
         }
     }
-    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    Section::of("What the background stations got", "the time of a transaction, over all cells of a level", blocks)
+    let what = Block::Text(format!("Each does, again and again: {}.{}", plan.work, share(verdict)));
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![what, Block::Table(table)] };
+    let note = "the time of a transaction, of a trace each operation's from when it was due, over all cells of a level";
+    Section::of("What the background stations got", note, blocks)
+}
+
+/// What the share is, where files are on one.
+fn share(verdict: &LanVerdict) -> String {
+    verdict.share.as_ref().map_or_else(String::new, |share| {
+        let cache = if share.is_direct {
+            "reads and writes go past this client's cache"
+        } else {
+            "it takes no reads past this client's cache: what was written or read before may come from there"
+        };
+        format!(" Their files are on a share of type {} ({}); {cache}.", share.filesystem, share.options)
+    })
 }
 
 fn spread(verdict: &LanVerdict) -> Option<Section> {
-    let head = ["k", "transactions/s", "p95, ms", "slowest/fastest", "fairness", "p-value", "they differ"];
+    let head = [
+        "k",
+        "transactions/s",
+        "p95, ms",
+        "slowest/fastest",
+        "fairness",
+        "p-value",
+        "they differ",
+        "busy, %",
+        "late, ms",
+    ];
     let mut table = Table::new("Stations against each other", &head, 1);
     for level in &verdict.stations {
         let spread = level.spread.as_ref();
         let differ = spread.map_or(Cell::Nothing, |one| Cell::text(if one.stations_differ() { "yes" } else { "no" }));
+        let machine = verdict.machine.iter().find(|machine| machine.count == level.count);
         table.rows.push(vec![
-            Cell::text(level.count.to_string()),
+            Cell::text(format!("{}{}", level.count, mark(verdict, level.count))),
             Cell::number(level.per_second),
             Cell::number(level.p95_seconds.map(|seconds| seconds / MILLI)),
             Cell::number(spread.map(|spread| spread.longest_over_shortest)),
             Cell::number(spread.map(|spread| spread.fairness)),
             Cell::number(spread.and_then(|spread| spread.equality).map(|equality| equality.p_value)),
             differ,
+            Cell::number(machine.and_then(|machine| machine.busy_share).map(|share| share * 100.0)),
+            Cell::number(machine.and_then(|machine| machine.lateness_p99_seconds).map(|late| late / MILLI)),
         ]);
     }
     if table.rows.is_empty() {
         return None;
     }
-    let note = "Jain's index of what stations got; Kruskal and Wallis's test of their times, at 1 %: with many transactions it finds \
-                differences that nobody feels";
+    let note = "Jain's index of what stations got; Kruskal and Wallis's test of their times; they differ where that says so at 1 % and \
+                the slowest takes 5 % longer than the fastest; busy: all processors, late: what 99 of 100 frames left the emulator late at most";
     let text = users(verdict).map(Block::Text);
     Section::of("Whether stations are served alike", note, text.into_iter().chain([Block::Table(table)]).collect())
 }
@@ -265,11 +353,37 @@ fn spread(verdict: &LanVerdict) -> Option<Section> {
 fn users(verdict: &LanVerdict) -> Option<String> {
     let users = verdict.users?;
     let limit = users.limit;
-    Some(match (users.most, users.too_many) {
+    let measured = match (users.most, users.too_many) {
         (Some(most), Some(few)) => {
             format!("95 of 100 transactions end within {limit} with {most} stations, and no longer with {few}.")
         }
         (Some(most), None) => format!("95 of 100 transactions end within {limit} with {most} stations, too."),
         (None, _) => format!("95 of 100 transactions take longer than {limit} with the fewest stations already."),
-    })
+    };
+    let fitted = users.fit.as_ref().map_or_else(String::new, |fit| format!(" {}", fitted(fit)));
+    Some(measured + &fitted)
+}
+
+/// What the curve through the levels says.
+fn fitted(fit: &UsersFit) -> String {
+    let curve = format!(
+        "{} ms at the server and {} ms elsewhere for each transaction, which misses the mean times by {} %",
+        three_digits(fit.server_seconds / MILLI),
+        three_digits(fit.delay_seconds / MILLI),
+        three_digits(fit.missed * 100.0)
+    );
+    let Some(stations) = fit.stations else {
+        return format!(
+            "By a curve through all levels ({curve}) that holds up to {} stations at least.",
+            fit.looked_up_to
+        );
+    };
+    let interval = stations.interval.map_or_else(String::new, |interval| {
+        format!(" ({} .. {})", three_digits(interval.low), three_digits(interval.high))
+    });
+    let beyond = if fit.is_beyond { ", more than were measured," } else { "" };
+    format!(
+        "By a curve through all levels that holds up to {}{interval} stations{beyond} ({curve}).",
+        three_digits(stations.value)
+    )
 }

@@ -15,7 +15,7 @@ use crate::app::{BITMAP_PIECE, Drawing, REQUEST_BYTES, TOGETHER};
 use crate::copy::{FilePlace, Program};
 use crate::dscp::Dscp;
 use crate::hint::{HintPlan, HintPoint};
-use crate::lan::{StationProgram, Task};
+use crate::lan::{FileSizes, StationWork, Task};
 use crate::pipe::{End, Pattern, PipePlan, Point, Sizes};
 use crate::record::Report;
 use crate::sample::Sample;
@@ -340,6 +340,13 @@ pub enum FilesPlace {
         #[serde(rename = "service_ns")]
         service: Span,
     },
+    /// In a directory of this host's, which a share is mounted on; each activity makes one of its own in it, and removes it.
+    Share {
+        /// An existing directory.
+        directory: PathBuf,
+        /// Tells the run's directories from others there.
+        run: u64,
+    },
 }
 
 /// A task of a foreground station.
@@ -351,6 +358,8 @@ pub struct FilesTask {
     pub token: Token,
     /// What it does.
     pub task: Task,
+    /// How large its files are.
+    pub sizes: FileSizes,
     /// It begins so long after `go`: the background stations have come to be at work by then.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
@@ -362,17 +371,14 @@ pub struct FilesTask {
 /// A background station.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FilesStation {
-    /// The server.
-    pub server: SocketAddr,
-    /// What it says to it.
+    /// Where its files are: at a server, or on a share.
+    pub place: FilesPlace,
+    /// What it says to a server.
     pub token: Token,
     /// Which station this is, from 1.
     pub number: u32,
     /// What it does.
-    pub program: StationProgram,
-    /// Size of its record.
-    #[serde(rename = "record_bytes")]
-    pub record: Bytes,
+    pub work: StationWork,
 }
 
 /// One end of a pipe.

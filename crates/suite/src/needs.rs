@@ -65,6 +65,8 @@ pub enum Files<'a> {
         /// The file.
         source: Option<&'a Path>,
     },
+    /// A directory of this host's that a share is mounted on, for a directory of its own in it.
+    Share(&'a Path),
     /// A path of this machine that means something to its own users only; why.
     OfThisMachine(&'static str),
 }
@@ -105,7 +107,8 @@ impl Activity {
     pub fn scratch_directory(&mut self) -> Option<&mut PathBuf> {
         match self {
             Self::FilesServe(FilesServe { directory, .. })
-            | Self::FilesTask(FilesTask { place: FilesPlace::Own { directory, .. }, .. }) => Some(directory),
+            | Self::FilesTask(FilesTask { place: FilesPlace::Own { directory, .. }, .. })
+            | Self::FilesStation(FilesStation { place: FilesPlace::Own { directory, .. }, .. }) => Some(directory),
             Self::Disk(part) => Some(&mut part.directory),
             Self::FtpFetch(part) => Some(&mut part.directory),
             Self::FileSend(FileClient { file, .. })
@@ -212,16 +215,26 @@ impl FilesServe {
 
 impl FilesTask {
     fn needs(&self) -> Needs<'_> {
-        match &self.place {
-            FilesPlace::Server(server) => traffic(Some(*server), Rate::Unpaced, Volume::Unbounded),
-            FilesPlace::Own { room, .. } => Needs { scratch: *room, files: Files::Scratch { source: None }, ..idle() },
+        self.place.needs()
+    }
+}
+
+impl FilesPlace {
+    fn needs(&self) -> Needs<'_> {
+        match self {
+            Self::Server(server) => traffic(Some(*server), Rate::Unpaced, Volume::Unbounded),
+            Self::Own { room, .. } => Needs { scratch: *room, files: Files::Scratch { source: None }, ..idle() },
+            // The share's server is its host's own business, as is how fast that lets it be used.
+            Self::Share { directory, .. } => {
+                Needs { files: Files::Share(directory), ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
+            }
         }
     }
 }
 
 impl FilesStation {
     fn needs(&self) -> Needs<'_> {
-        traffic(Some(self.server), Rate::Unpaced, Volume::Unbounded)
+        self.place.needs()
     }
 }
 

@@ -413,7 +413,7 @@ impl Activity {
             Self::FtpFetch(fetch) => fetch.server = peer,
             Self::FileSend(FileClient { to, .. }) | Self::FileFetch(FileClient { to, .. }) => *to = peer,
             Self::FilesTask(FilesTask { place: FilesPlace::Server(server), .. })
-            | Self::FilesStation(FilesStation { server, .. }) => *server = peer,
+            | Self::FilesStation(FilesStation { place: FilesPlace::Server(server), .. }) => *server = peer,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
             Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
@@ -429,7 +429,8 @@ impl Activity {
             | Self::FileOffer(_)
             | Self::FileCopy(_)
             | Self::FilesServe(_)
-            | Self::FilesTask(_) => {}
+            | Self::FilesTask(_)
+            | Self::FilesStation(_) => {}
         }
     }
 }
@@ -443,7 +444,7 @@ mod tests {
     use crate::app::{Drawing, Niceness, Protocol, Speeds, Workload};
     use crate::copy::{Cache, FilePlace, Program, Storage};
     use crate::hint::HintPlan;
-    use crate::lan::{StationProgram, Task};
+    use crate::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
     use crate::network::Network;
     use crate::pipe::{End, Kind, PipePlan, Place};
     use crate::plan::Profile;
@@ -503,9 +504,11 @@ mod tests {
         let directory = PathBuf::from("/scratch");
         let serve = FilesServe { address: UNSET, token, directory: directory.clone(), room, service };
         let place = FilesPlace::Own { directory, room, service };
-        let task = FilesTask { place, token, task: Task::FmSort, lead: Span::ZERO, target: Span::ZERO };
-        let station =
-            FilesStation { server: UNSET_PEER, token, number: 1, program: StationProgram::Constant, record: room };
+        let (sizes, lead, target) = (FileSizes::Paper, Span::ZERO, Span::ZERO);
+        let task = FilesTask { place, token, task: Task::FmSort, sizes, lead, target };
+        let (pattern, program) = (Pattern::Record, StationProgram::Constant);
+        let work = StationWork::Transactions { pattern, program, record: room };
+        let station = FilesStation { place: FilesPlace::Server(UNSET_PEER), token, number: 1, work };
         [Activity::FilesServe(serve), Activity::FilesTask(task), Activity::FilesStation(station)]
     }
 

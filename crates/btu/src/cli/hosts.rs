@@ -88,6 +88,13 @@ pub(crate) struct StudyHosts {
     pub(crate) patience: Span,
 }
 
+impl StudyHosts {
+    /// Whether it is measured on other hosts.
+    pub(crate) fn is_any(&self) -> bool {
+        self.hosts.is_some() || !self.ssh.is_empty()
+    }
+}
+
 /// How hosts are reached.
 #[derive(Debug, Args)]
 pub(crate) struct Reaching {

@@ -22,6 +22,9 @@
 //! [scratch]
 //! directory = "/var/lib/btu/scratch"         # default: the service manager's, else the system's temporary directory
 //! bytes = "2 GiB"
+//!
+//! [share]
+//! directories = ["/mnt/nas"]                 # mounted shares that file tasks may make a directory in; default: none
 //! ```
 
 mod check;
@@ -71,6 +74,7 @@ pub struct Policy {
     impair_delay: Rule<Span>,
     scratch_directory: Rule<PathBuf>,
     scratch_bytes: Rule<Bytes>,
+    share_directories: Rule<Vec<PathBuf>>,
 }
 
 /// Where a rule stands that is no part of the file.
@@ -128,6 +132,7 @@ impl Default for Policy {
             impair_delay: Rule::default_of(DELAY),
             scratch_directory: Rule::default_of(default_scratch()),
             scratch_bytes: Rule::default_of(SCRATCH),
+            share_directories: Rule::default_of(Vec::new()),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Files at a server.
 
+use std::net::SocketAddr;
+
 use super::{Files, Open};
 use crate::LoadError;
 use crate::nfs::{Client, Handle, MOST_DATA, NfsError, Stability};
@@ -16,6 +18,11 @@ impl RemoteFiles {
     /// The files of the server that `client` is connected to.
     pub fn new(client: Client) -> Self {
         Self { root: client.root(), client }
+    }
+
+    /// The server's address.
+    pub fn server(&self) -> SocketAddr {
+        self.client.server()
     }
 }
 

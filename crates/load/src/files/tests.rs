@@ -19,7 +19,7 @@ fn work(files: &mut impl Files) -> (Vec<u8>, u64) {
     let length = files.read_at(&file, 0, &mut content).expect("read");
     files.remove("document").expect("removed");
     let message = files.open("document", Open::Existing).expect_err("gone").to_string();
-    assert!(message.contains("no such file"), "{message}");
+    assert!(message.to_lowercase().contains("no such file"), "{message}");
     (content[..length].to_vec(), files.operations())
 }
 
@@ -39,8 +39,52 @@ fn files_here_and_at_a_server_are_the_same() {
     let server = Server::start(&settings, &Callers::any()).expect("a server");
     let client = Client::connect(server.address(), &[7; 16], 1, Span::from_seconds(5)).expect("connected");
     let mut there = RemoteFiles::new(client);
+    let share = tempfile::tempdir().expect("tempdir");
+    let mut elsewhere = ShareFiles::new(share.path(), 7, &[7; 16], 3).expect("a directory");
     let expected = (b"one 2wo three".to_vec(), 10);
+    assert_eq!(work(&mut elsewhere), expected);
     assert_eq!((work(&mut here), work(&mut there)), (expected.clone(), expected));
     drop(there);
     assert_eq!(server.stop()[&1].operations, 10);
+}
+
+fn entries(share: &std::path::Path) -> Vec<String> {
+    let names = std::fs::read_dir(share).expect("readable").map(|entry| entry.expect("an entry").file_name());
+    names.map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
+/// What is on the share is gone when the files are, and what was left by a run that was killed as a whole is swept by its name.
+#[test]
+fn nothing_is_left_on_a_share() {
+    let share = tempfile::tempdir().expect("tempdir");
+    let mut files = ShareFiles::new(share.path(), 7, &[1; 16], 3).expect("a directory");
+    assert_eq!(entries(share.path()), ["btu-lan-0000000000000007-01010101-3"]);
+    let file = files.open("kept", Open::Empty).expect("made");
+    files.write_at(&file, 0, b"something").expect("written");
+    let failed = ShareFiles::new(share.path(), 7, &[1; 16], 3).expect_err("it is there").to_string();
+    assert!(failed.contains("could not make a directory in share"), "{failed}");
+    drop((file, files));
+    assert_eq!(entries(share.path()), Vec::<String>::new());
+    for name in ["btu-lan-0000000000000007-02020202-1", "btu-lan-0000000000000008-02020202-1", "letters"] {
+        std::fs::create_dir(share.path().join(name)).expect("made");
+        std::fs::write(share.path().join(name).join("file"), b"x").expect("written");
+    }
+    sweep_share(share.path(), 7).expect("swept");
+    let mut left = entries(share.path());
+    left.sort_unstable();
+    assert_eq!(left, ["btu-lan-0000000000000008-02020202-1", "letters"]);
+}
+
+/// Whatever becomes of a process: one that was killed leaves nothing either.
+#[test]
+fn a_killed_process_leaves_nothing_on_a_share() {
+    let share = tempfile::tempdir().expect("tempdir");
+    // Standing in for a worker: it is told what to sweep, and is killed.
+    let directory = share.path().join("btu-lan-0-0-1");
+    std::fs::create_dir(&directory).expect("made");
+    let mut sweeper = share::sweeper(&directory).expect("started");
+    std::fs::write(directory.join("file"), b"x").expect("written");
+    drop(sweeper.stdin.take());
+    assert!(sweeper.wait().expect("waited for").success());
+    assert_eq!(entries(share.path()), Vec::<String>::new());
 }

@@ -1,19 +1,22 @@
-//! A background station of a cell: CONST.BAS and NORM.BAS, at a file server.
+//! A background station of a cell: CONST.BAS, NORM.BAS and what servers are asked today, at a file server or on a share.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_stats::{Histogram, Welford};
 use btu_suite::activity::{FilesStation, Performance};
-use btu_suite::lan::{StationDone, StationProgram, Transactions};
+use btu_suite::lan::{StationDone, StationProgram, StationWork, Transactions};
 use btu_suite::record::{Outcome, Report};
 use btu_units::{Span, Time};
 
-use super::{PATIENCE, wait_until, wake_in_time};
+use super::pattern::PatternWork;
+use super::place::{Placed, files_at};
+use super::replay::Replay;
+use super::{wait_until, wake_in_time};
+use crate::LoadError;
 use crate::account::{self, Account};
-use crate::files::{Files, Open, RemoteFiles};
-use crate::nfs::{Client, Handle, MOST_DATA};
-use crate::{LoadError, content};
+use crate::files::Files;
+use crate::nfs::MOST_DATA;
 
 /// How often it is looked whether to stop in a long pause.
 const TICK: Span = Span::from_milliseconds(5);
@@ -21,77 +24,86 @@ const TICK: Span = Span::from_milliseconds(5);
 /// Most times that are kept as they are.
 const MOST_SAMPLES: usize = 512;
 
-/// A station, ready to go: its file is there.
+/// A station, ready to go: its files are there.
 #[derive(Debug)]
-pub(crate) struct Station {
-    files: RemoteFiles,
-    name: String,
-    file: Handle,
-    program: StationProgram,
+struct Station<F: Files> {
+    files: F,
+    part: Part<F>,
     number: u32,
     seed: u64,
-    record: Vec<u8>,
-    back: Vec<u8>,
     done: Done,
+}
+
+/// What it does.
+#[derive(Debug)]
+enum Part<F: Files> {
+    Transactions { work: PatternWork, program: StationProgram, file: Option<F::File> },
+    Replay(Replay<F>),
 }
 
 /// What was done so far.
 #[derive(Debug, Default)]
-struct Done {
-    wrong: u64,
+pub(super) struct Done {
+    pub(super) wrong: u64,
     times: Histogram,
     seconds: Welford,
     between: Transactions,
     samples: Samples,
 }
 
-impl Station {
-    pub(crate) fn prepare(seed: u64, order: &FilesStation) -> Result<Self, LoadError> {
-        let mut record = vec![0; (order.record.count() as usize).clamp(8, MOST_DATA)];
-        content::fill(seed ^ u64::from(order.number), &mut record);
-        let client = Client::connect(order.server, &order.token, order.number, PATIENCE)?;
-        let (mut files, name) = (RemoteFiles::new(client), format!("station-{}", order.number));
-        let file = files.open(&name, Open::Empty)?;
-        files.write_at(&file, 0, &record)?;
-        let back = vec![0; record.len()];
-        let (program, number, done) = (order.program, order.number, Done::default());
-        Ok(Self { files, name, file, program, number, seed, record, back, done })
+/// Makes the station's files.
+pub(crate) fn prepare(seed: u64, order: &FilesStation) -> Result<Box<dyn Performance>, LoadError> {
+    Ok(match files_at(&order.place, &order.token, order.number)? {
+        Placed::Remote(files) => Box::new(Station::prepare(files, seed, order)?),
+        Placed::Local(files) => Box::new(Station::prepare(files, seed, order)?),
+        Placed::Share(files) => Box::new(Station::prepare(files, seed, order)?),
+    })
+}
+
+impl<F: Files> Station<F> {
+    fn prepare(mut files: F, seed: u64, order: &FilesStation) -> Result<Self, LoadError> {
+        let (number, name) = (order.number, format!("station-{}", order.number));
+        let own_seed = seed ^ u64::from(number);
+        let part = match &order.work {
+            StationWork::Transactions { pattern, program, record } => {
+                let record = (record.count() as usize).min(MOST_DATA);
+                let work = PatternWork::new(*pattern, &name, record, own_seed);
+                let file = work.lay_out(&mut files)?;
+                Part::Transactions { work, program: *program, file }
+            }
+            StationWork::Replay { trace } => Part::Replay(Replay::prepare(&mut files, &name, trace, own_seed)?),
+        };
+        Ok(Self { files, part, number, seed, done: Done::default() })
     }
 
-    /// One transaction after the other until `stop`; the one under way is ended.
     fn work(&mut self, start: Time, stop: &AtomicBool) -> Result<(), LoadError> {
         wake_in_time();
-        let mut background = self.program.start(self.seed, self.number, start);
-        let mut ended = start;
-        for transaction in 0u64.. {
-            let due = background.next(ended);
-            if !pause(due, stop)? {
-                break;
+        let Self { files, part, number, seed, done } = self;
+        match part {
+            Part::Transactions { work, program, file } => {
+                let mut background = program.start(*seed, *number, start);
+                let mut ended = start;
+                // One after the other until `stop`; the one under way is ended.
+                loop {
+                    let due = background.next(ended);
+                    if !pause(due, stop)? {
+                        return Ok(());
+                    }
+                    // In a closed loop a transaction begins when it does; in an open one it was due, and who is late has waited.
+                    let begun = if program.is_closed() { account::now()? } else { due };
+                    let is_right = work.transact(files, file, program.opens())?;
+                    ended = account::now()?;
+                    done.wrong += u64::from(!is_right);
+                    done.took(begun, ended);
+                }
             }
-            // In a closed loop a transaction begins when it does; in an open one it was due, and who is late has waited.
-            let begun = if self.program.is_closed() { account::now()? } else { due };
-            self.record[..8].copy_from_slice(&transaction.to_be_bytes());
-            self.transact()?;
-            ended = account::now()?;
-            self.done.wrong += u64::from(self.record != self.back);
-            self.done.took(begun, ended);
+            Part::Replay(replay) => replay.work(files, start, stop, done),
         }
-        Ok(())
-    }
-
-    /// PUT #1,1 and GET #1,1; NORM.BAS opens the file before, and closes it after, which NFS does not know.
-    fn transact(&mut self) -> Result<(), LoadError> {
-        if self.program != StationProgram::Constant {
-            self.file = self.files.open(&self.name, Open::Existing)?;
-        }
-        self.files.write_at(&self.file, 0, &self.record)?;
-        self.files.read_at(&self.file, 0, &mut self.back)?;
-        Ok(())
     }
 }
 
 /// Waits until `due`; false when it is time to stop.
-fn pause(due: Time, stop: &AtomicBool) -> Result<bool, LoadError> {
+pub(super) fn pause(due: Time, stop: &AtomicBool) -> Result<bool, LoadError> {
     loop {
         if stop.load(Ordering::Relaxed) {
             return Ok(false);
@@ -105,7 +117,7 @@ fn pause(due: Time, stop: &AtomicBool) -> Result<bool, LoadError> {
 }
 
 impl Done {
-    fn took(&mut self, begun: Time, ended: Time) {
+    pub(super) fn took(&mut self, begun: Time, ended: Time) {
         let time = ended.since(begun);
         self.times.record(time.nanoseconds());
         self.seconds.push(time.seconds());
@@ -147,7 +159,7 @@ impl Samples {
     }
 }
 
-impl Performance for Station {
+impl<F: Files + Send> Performance for Station<F> {
     fn endpoint(&self) -> Option<SocketAddr> {
         None
     }
@@ -155,9 +167,10 @@ impl Performance for Station {
     fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         self.work(account.started(), stop)?;
-        let Self { files, done, .. } = *self;
+        let Self { files, part, done, .. } = *self;
         let operations = files.operations();
-        // The server waits for its clients to end.
+        // Open files go before what they are in, and a server waits for its clients to end.
+        drop(part);
         drop(files);
         let closed = account.close()?;
         Ok(closed.report(Outcome::StationDone(StationDone {

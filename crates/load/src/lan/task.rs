@@ -3,21 +3,25 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FilesPlace, FilesTask, Performance};
-use btu_suite::lan::{SETUP_CLIENT, TaskDone};
+use btu_suite::activity::{FilesTask, Performance};
+use btu_suite::lan::{SETUP_CLIENT, Share, TaskDone};
 use btu_suite::record::{Outcome, Report};
 use btu_units::{Span, hexadecimal};
 use sha2::{Digest, Sha256};
 
+use super::place::{Placed, files_at};
 use super::work::Work;
 use super::{PATIENCE, wait_until, wake_in_time};
 use crate::LoadError;
 use crate::account::{self, Account};
-use crate::files::{Files, LocalFiles, RemoteFiles};
+use crate::files::{Files, RemoteFiles};
 use crate::nfs::Client;
 
 /// A task is done so often at most, however quick it is.
 const MOST_TIMES: usize = 1000;
+
+/// The task itself to the server's account; stations are 1, 2 and so on.
+const TASK_CLIENT: u32 = 0;
 
 /// A task, ready to go: its files are there.
 #[derive(Debug)]
@@ -28,23 +32,31 @@ struct Tasking<F> {
     setup: Option<F>,
     lead: Span,
     target: Span,
+    /// What the share is, where the files are on one.
+    share: Option<Share>,
 }
 
-/// Makes the task's files, at the server or here.
+/// Makes the task's files, at the server, here, or on a share.
 pub(crate) fn prepare(seed: u64, order: &FilesTask) -> Result<Box<dyn Performance>, LoadError> {
-    let work = Work::new(order.task, seed);
+    let mut work = Work::new(order.task, order.sizes, seed);
     let (lead, target) = (order.lead, order.target);
-    Ok(match &order.place {
-        FilesPlace::Server(server) => {
-            let connect = |client| Client::connect(*server, &order.token, client, PATIENCE).map(RemoteFiles::new);
-            let mut setup = connect(SETUP_CLIENT)?;
+    Ok(match files_at(&order.place, &order.token, TASK_CLIENT)? {
+        Placed::Remote(files) => {
+            // Another client makes the files: the server's account of the task is of the task alone.
+            let server = files.server();
+            let client = Client::connect(server, &order.token, SETUP_CLIENT, PATIENCE)?;
+            let mut setup = RemoteFiles::new(client);
             work.lay_out(&mut setup)?;
-            Box::new(Tasking { work, files: connect(0)?, setup: Some(setup), lead, target })
+            Box::new(Tasking { work, files, setup: Some(setup), lead, target, share: None })
         }
-        FilesPlace::Own { directory, room, service } => {
-            let mut files = LocalFiles::new(directory, *room, *service)?;
+        Placed::Local(mut files) => {
             work.lay_out(&mut files)?;
-            Box::new(Tasking { work, files, setup: None, lead, target })
+            Box::new(Tasking { work, files, setup: None, lead, target, share: None })
+        }
+        Placed::Share(mut files) => {
+            work.lay_out(&mut files)?;
+            let share = Some(files.share().clone());
+            Box::new(Tasking { work, files, setup: None, lead, target, share })
         }
     })
 }
@@ -75,10 +87,11 @@ impl<F: Files> Tasking<F> {
             times,
             operations,
             setup_operations,
-            read: self.work.read,
-            written: self.work.written,
+            read: self.work.read(),
+            written: self.work.written(),
             wrong,
             digest: hexadecimal(&digest),
+            share: self.share.clone(),
         })
     }
 }

@@ -1,8 +1,9 @@
 //! The tasks themselves: what each does with files, wherever these are.
 
-use btu_suite::lan::{BLOCK, Doing, KEY, RECORD, Task};
+use btu_suite::lan::{BLOCK, Doing, FileSizes, Task, dbf};
 use btu_units::Bytes;
 
+use super::pattern::PatternWork;
 use crate::LoadError;
 use crate::content;
 use crate::files::{Files, Open};
@@ -22,32 +23,55 @@ pub(super) struct Work {
     document: Vec<u8>,
     /// What was read, or found, or what was to be left.
     outcome: Vec<u8>,
-    pub(super) read: Bytes,
-    pub(super) written: Bytes,
+    /// What a task that repeats a pattern works on.
+    pattern: Option<PatternWork>,
+    /// Whether every transaction of the pattern read what it had to.
+    is_pattern_right: bool,
+    read: Bytes,
+    written: Bytes,
 }
 
 impl Work {
     /// The files' content follows from the seed.
-    pub(super) fn new(task: Task, seed: u64) -> Self {
-        let made = |(index, length): (u64, usize)| {
+    pub(super) fn new(task: Task, sizes: FileSizes, seed: u64) -> Self {
+        let random = |(index, length): (u64, usize)| {
             let mut bytes = vec![0; length];
             content::fill(seed.wrapping_add(index), &mut bytes);
             bytes
         };
-        let originals: Vec<Vec<u8>> = (1..).zip(task.files()).map(made).collect();
-        let document = if task.doing() == Doing::Save { made((0, originals[0].len())) } else { Vec::new() };
+        let made = |one| if task.has_table() { dbf::table(&random(one)) } else { random(one) };
+        let originals: Vec<Vec<u8>> = (1..).zip(task.files(sizes)).map(made).collect();
+        let document = if task.doing() == Doing::Save { random((0, originals[0].len())) } else { Vec::new() };
         let outcome = Vec::with_capacity(originals.iter().map(Vec::len).sum());
-        Self { task, originals, document, outcome, read: Bytes::ZERO, written: Bytes::ZERO }
+        let pattern = match task.doing() {
+            Doing::Repeat(pattern, _) => Some(PatternWork::new(pattern, "task", BLOCK, seed)),
+            _ => None,
+        };
+        let (read, written) = (Bytes::ZERO, Bytes::ZERO);
+        Self { task, originals, document, outcome, pattern, is_pattern_right: true, read, written }
     }
 
     /// Makes the files and has them on the device.
-    pub(super) fn lay_out(&self, files: &mut impl Files) -> Result<(), LoadError> {
+    pub(super) fn lay_out(&mut self, files: &mut impl Files) -> Result<(), LoadError> {
         for (index, original) in self.originals.iter().enumerate() {
             let file = files.open(&name(index), Open::Empty)?;
             files.write_at(&file, 0, original)?;
             files.flush(&file)?;
         }
+        if let Some(pattern) = &self.pattern {
+            pattern.lay_out(files)?;
+        }
         Ok(())
+    }
+
+    /// Octets read so far.
+    pub(super) fn read(&self) -> Bytes {
+        self.read + self.pattern.as_ref().map_or(Bytes::ZERO, |pattern| pattern.read)
+    }
+
+    /// Octets written so far.
+    pub(super) fn written(&self) -> Bytes {
+        self.written + self.pattern.as_ref().map_or(Bytes::ZERO, |pattern| pattern.written)
     }
 
     /// Does the task once.
@@ -59,15 +83,27 @@ impl Work {
             Doing::Search => self.search(files),
             Doing::Sort => {
                 self.load(0, files)?;
-                self.outcome = sorted(&self.outcome);
+                self.outcome = dbf::sorted(&self.outcome);
                 self.leave(RESULT, files)
             }
             Doing::Index => {
                 self.load(0, files)?;
-                self.outcome = index(&self.outcome);
+                self.outcome = dbf::index(&self.outcome);
                 self.leave(RESULT, files)
             }
+            Doing::Repeat(_, times) => self.repeat(times, files),
         }
+    }
+
+    fn repeat(&mut self, times: usize, files: &mut impl Files) -> Result<(), LoadError> {
+        let Some(pattern) = &mut self.pattern else { return Ok(()) };
+        let mut file = pattern.open(files)?;
+        self.is_pattern_right = true;
+        for _ in 0..times {
+            self.is_pattern_right &= pattern.transact(files, &mut file, false)?;
+        }
+        self.outcome.extend(pattern.back());
+        Ok(())
     }
 
     /// Looks at a file, opens it, and reads it to its end.
@@ -104,18 +140,28 @@ impl Work {
         files.flush(&file)
     }
 
-    /// Reads records until one has the key of the last; that one is the outcome.
+    /// Reads the table until a record has the key of the last one; that record is the outcome.
     fn search(&mut self, files: &mut impl Files) -> Result<(), LoadError> {
-        let size = files.stat(&name(0))?;
+        let size = files.stat(&name(0))? as usize;
         let file = files.open(&name(0), Open::Existing)?;
-        let mut block = [0; BLOCK];
-        let wanted = self.originals[0].rchunks(RECORD).next().map(|record| &record[..KEY]);
-        for offset in (0..size).step_by(BLOCK) {
-            let read = files.read_at(&file, offset, &mut block)?;
+        let wanted = dbf::records(&self.originals[0]).last().map(|record| dbf::key(record).to_vec());
+        let size = size.min(self.originals[0].len());
+        let mut table: Vec<u8> = Vec::with_capacity(size + BLOCK);
+        let mut searched = 0;
+        while table.len() < size {
+            let start = table.len();
+            table.resize(start + BLOCK, 0);
+            let read = files.read_at(&file, start as u64, &mut table[start..])?;
+            table.truncate(start + read);
             self.read += Bytes::new(read as u64);
-            let found = block[..read].chunks_exact(RECORD).find(|record| Some(&record[..KEY]) == wanted);
-            if let Some(record) = found {
+            let records = dbf::records(&table);
+            if let Some(record) = records[searched..].iter().find(|record| Some(dbf::key(*record)) == wanted.as_deref())
+            {
                 self.outcome.extend(record);
+                break;
+            }
+            searched = records.len();
+            if read == 0 {
                 break;
             }
         }
@@ -127,16 +173,17 @@ impl Work {
         match self.task.doing() {
             Doing::Load => self.outcome == self.originals.concat(),
             Doing::Save => self.outcome == self.document,
-            Doing::Search => self.originals[0].rchunks(RECORD).next() == Some(&self.outcome[..]),
-            Doing::Sort => self.outcome == sorted(&self.originals[0]),
-            Doing::Index => self.outcome == index(&self.originals[0]),
+            Doing::Search => dbf::records(&self.originals[0]).last().is_some_and(|last| last[..] == self.outcome),
+            Doing::Sort => self.outcome == dbf::sorted(&self.originals[0]),
+            Doing::Index => self.outcome == dbf::index(&self.originals[0]),
+            Doing::Repeat(..) => self.is_pattern_right,
         }
     }
 
     /// Whether the file that a task leaves, if it does, has what was to be left.
     pub(super) fn is_left(&self, files: &mut impl Files) -> Result<bool, LoadError> {
         let name = match self.task.doing() {
-            Doing::Load | Doing::Search => return Ok(true),
+            Doing::Load | Doing::Search | Doing::Repeat(..) => return Ok(true),
             Doing::Save => name(0),
             Doing::Sort | Doing::Index => RESULT.to_owned(),
         };
@@ -153,19 +200,4 @@ impl Work {
 
 fn name(index: usize) -> String {
     format!("file-{index}")
-}
-
-/// Records in the order of their keys.
-fn sorted(records: &[u8]) -> Vec<u8> {
-    let mut all: Vec<&[u8]> = records.chunks(RECORD).collect();
-    all.sort_by_key(|record| &record[..KEY.min(record.len())]);
-    all.concat()
-}
-
-/// Keys in order, each with the number of its record in four octets.
-fn index(records: &[u8]) -> Vec<u8> {
-    let mut keys: Vec<(&[u8], u32)> =
-        records.chunks(RECORD).map(|record| &record[..KEY.min(record.len())]).zip(0..).collect();
-    keys.sort_unstable();
-    keys.iter().flat_map(|(key, number)| key.iter().copied().chain(number.to_be_bytes())).collect()
 }

@@ -4,27 +4,26 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The type of the file system under `directory`, as the kernel calls it; `unknown` where it cannot be told.
-pub(super) fn filesystem(directory: &Path) -> String {
+/// The type of the file system under `directory`, as the kernel calls it, and the options of that file system; `unknown` where they
+/// cannot be told.
+pub(crate) fn mounted(directory: &Path) -> (String, String) {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    find(&table, &directory).unwrap_or("unknown").to_owned()
+    let (kind, options) = find(&table, &directory).unwrap_or(("unknown", "unknown"));
+    (kind.to_owned(), options.to_owned())
 }
 
 /// The deepest mount point above `directory`; of several on the same point, the one mounted last.
-fn find<'a>(table: &'a str, directory: &Path) -> Option<&'a str> {
-    table
-        .lines()
-        .filter_map(entry)
-        .filter(|(point, _)| directory.starts_with(point))
-        .max_by_key(|(point, _)| point.components().count())
-        .map(|(_, kind)| kind)
+fn find<'a>(table: &'a str, directory: &Path) -> Option<(&'a str, &'a str)> {
+    let above = table.lines().filter_map(entry).filter(|(point, ..)| directory.starts_with(point));
+    above.max_by_key(|(point, ..)| point.components().count()).map(|(_, kind, options)| (kind, options))
 }
 
-/// Mount point and type: the fifth field, and the first after the separator.
-fn entry(line: &str) -> Option<(PathBuf, &str)> {
+/// Mount point, type and options: the fifth field, and the first and third after the separator.
+fn entry(line: &str) -> Option<(PathBuf, &str, &str)> {
     let (left, right) = line.split_once(" - ")?;
-    Some((unescape(left.split(' ').nth(4)?), right.split(' ').next()?))
+    let mut right = right.split(' ');
+    Some((unescape(left.split(' ').nth(4)?), right.next()?, right.nth(1).unwrap_or_default()))
 }
 
 /// Spaces and the like are written as a backslash and three octal digits.
@@ -56,6 +55,7 @@ mod tests {
 25 21 0:30 / /mnt rw - tmpfs none rw
 26 25 0:31 / /mnt rw - xfs /dev/vdb rw
 27 21 0:33 / /mnt/my\\040disk rw,noexec master:3 propagate_from:2 - btrfs /dev/vdc rw
+28 21 0:40 / /nas rw,relatime - nfs4 nas:/home rw,vers=4.2,hard,proto=tcp
 ";
 
     #[test]
@@ -67,13 +67,14 @@ mod tests {
             ("/mnt/my disk/b", "btrfs"),
             ("/mntx", "ext4"),
         ] {
-            assert_eq!(find(TABLE, Path::new(path)), Some(kind), "{path}");
+            assert_eq!(find(TABLE, Path::new(path)).map(|(kind, _)| kind), Some(kind), "{path}");
         }
+        assert_eq!(find(TABLE, Path::new("/nas/x")), Some(("nfs4", "rw,vers=4.2,hard,proto=tcp")));
     }
 
     #[test]
     fn proc_is_proc() {
-        assert_eq!(filesystem(Path::new("/proc/self")), "proc");
+        assert_eq!(mounted(Path::new("/proc/self")).0, "proc");
     }
 
     proptest! {

@@ -69,6 +69,20 @@ pub struct TaskDone {
     pub wrong: u64,
     /// SHA-256 of what was read or left the last time.
     pub digest: String,
+    /// What the share is that the files were on; none at our own server and on the own disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+}
+
+/// A share that was mounted before, as its host's kernel says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// The type of its file system: `nfs4`, `cifs`, `9p`.
+    pub filesystem: String,
+    /// How it is mounted: what the kernel says of its options.
+    pub options: String,
+    /// Whether reads and writes go past the client's cache (`O_DIRECT`); else what was read or written before may come from there.
+    pub is_direct: bool,
 }
 
 /// A background station's account.

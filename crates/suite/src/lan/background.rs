@@ -2,17 +2,17 @@
 
 use btu_units::{Span, Time};
 
-use super::NormalPauses;
+use super::PauseStream;
 
 /// The load that one background station makes.
 #[derive(Debug, Clone)]
 pub enum Background {
     /// CONST.BAS: the next transaction begins when the last one ends.
     Constant,
-    /// NORM.BAS: a normally distributed pause, cut at zero.
-    Normal {
+    /// NORM.BAS, and other distributions: a pause between transactions.
+    Paced {
         /// The pauses.
-        pauses: NormalPauses,
+        pauses: PauseStream,
         /// What a pause follows.
         schedule: Schedule,
     },
@@ -36,7 +36,7 @@ impl Background {
     pub fn next(&mut self, ended: Time) -> Time {
         match self {
             Self::Constant => ended,
-            Self::Normal { pauses, schedule } => schedule.next(ended, pauses.draw()),
+            Self::Paced { pauses, schedule } => schedule.next(ended, pauses.draw()),
         }
     }
 }
@@ -55,14 +55,16 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use btu_medium::Stream;
+
+    use super::*;
+    use crate::lan::Pauses;
 
     const SECOND: u64 = 1_000_000_000;
 
     fn normal(deviation: Span, schedule: Schedule) -> Background {
-        let pauses = NormalPauses::new(Span::from_seconds(1), deviation, Stream::new(1, "station-1"));
-        Background::Normal { pauses, schedule }
+        let pauses = Pauses::Normal { mean: Span::from_seconds(1), deviation };
+        Background::Paced { pauses: pauses.stream(Stream::new(1, "station-1")), schedule }
     }
 
     fn at(seconds: u64) -> Time {

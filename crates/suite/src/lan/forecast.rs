@@ -8,13 +8,13 @@ use btu_model::closed_network;
 use btu_network::{Attachment, Drawing, Medium, StationId};
 use serde::Serialize;
 
-use super::StationProgram;
+use super::StationWork;
 use crate::experiment::{AROUND_SEGMENT, passage};
 
 /// Octets of a call and of its answer beside what they carry of a file (RFC 1813, RFC 5531): those of WRITE, the most frequent
 /// with READ, whose call is 12 octets shorter.
-const CALL: f64 = 144.0;
-const ANSWER: f64 = 140.0;
+pub(super) const CALL: f64 = 144.0;
+pub(super) const ANSWER: f64 = 140.0;
 
 /// Octets of TCP's payload in a full frame: Ethernet's 1500 less the headers of IPv4 and of TCP with time stamps.
 const SEGMENT: usize = 1448;
@@ -100,15 +100,16 @@ impl Alone {
 }
 
 impl Demands {
-    /// Of stations that run `program` on records of so many octets. What is a station's own is least seen in the task that does
-    /// least beside its operations.
-    pub(super) fn of(tasks: &[Alone], wire: Option<&Wire>, program: StationProgram, record: f64) -> Option<Self> {
+    /// Of stations that do this work; none of work that has no closed form. What is a station's own is least seen in the task that
+    /// does least beside its operations.
+    pub(super) fn of(tasks: &[Alone], wire: Option<&Wire>, work: &StationWork) -> Option<Self> {
+        let program = work.closed_program()?;
         let own = tasks.iter().map(|task| task.own(wire)).min_by(f64::total_cmp)?;
         let all: f64 = tasks.iter().map(|task| task.operations).sum();
         let stayed: f64 = tasks.iter().map(|task| task.stay * task.operations).sum();
-        let operations = program.operations() as f64;
-        // Of a transaction's operations one writes a record and one reads it.
-        let medium_seconds = wire.map_or_else(Vec::new, |wire| wire.busy(record / operations, record / operations));
+        let operations = work.operations() as f64;
+        let [read, written] = work.octets().map(|octets| octets / operations);
+        let medium_seconds = wire.map_or_else(Vec::new, |wire| wire.busy(read, written));
         let think_seconds = own * operations + program.pause_seconds();
         Some(Self { server_seconds: stayed / all, medium_seconds, own_seconds: own, think_seconds, operations })
     }
@@ -160,8 +161,15 @@ impl Demands {
 #[cfg(test)]
 mod tests {
     use btu_network::Reader;
+    use btu_units::Bytes;
 
     use super::*;
+    use crate::lan::{Pattern, StationProgram};
+
+    fn records() -> StationWork {
+        let (pattern, program) = (Pattern::Record, StationProgram::Constant);
+        StationWork::Transactions { pattern, program, record: Bytes::new(512) }
+    }
 
     fn alone(server: f64, own: f64) -> Alone {
         let operations = 100.0;
@@ -173,7 +181,7 @@ mod tests {
     #[test]
     fn without_a_pause_slowdown_is_the_number_of_stations_and_one() {
         let task = alone(0.002, 0.0);
-        let demands = Demands::of(&[task], None, StationProgram::Constant, 512.0).unwrap();
+        let demands = Demands::of(&[task], None, &records()).unwrap();
         for stations in [0, 1, 3, 10] {
             let slowdown = demands.slowdown(&task, stations).unwrap();
             assert!((slowdown - f64::from(stations) - 1.0).abs() < 1e-9, "{stations}: {slowdown}");
@@ -186,7 +194,7 @@ mod tests {
     #[test]
     fn the_arrival_theorem_by_hand() {
         let task = alone(0.002, 0.002);
-        let demands = Demands::of(&[task], None, StationProgram::Constant, 512.0).unwrap();
+        let demands = Demands::of(&[task], None, &records()).unwrap();
         assert!((demands.at_server(1).unwrap() - 0.5).abs() < 1e-12);
         assert!((demands.at_server(2).unwrap() - 1.2).abs() < 1e-12);
         assert!((demands.slowdown(&task, 2).unwrap() - 1.6).abs() < 1e-12);
@@ -197,7 +205,7 @@ mod tests {
     #[test]
     fn regular_times_by_hand() {
         let task = alone(0.002, 0.0005);
-        let demands = Demands::of(&[task], None, StationProgram::Constant, 512.0).unwrap();
+        let demands = Demands::of(&[task], None, &records()).unwrap();
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
         let [slowdown, queue] = demands.regular(&task, 1, 0.002).unwrap();
         near(slowdown, 1.6);
@@ -210,9 +218,9 @@ mod tests {
 
     #[test]
     fn the_task_with_least_of_its_own_tells_what_is_a_station_s() {
-        let demands = Demands::of(&[alone(0.002, 0.001), alone(0.002, 0.005)], None, StationProgram::Constant, 512.0);
+        let demands = Demands::of(&[alone(0.002, 0.001), alone(0.002, 0.005)], None, &records());
         assert!((demands.unwrap().own_seconds - 0.001).abs() < 1e-12);
-        assert_eq!(Demands::of(&[], None, StationProgram::Constant, 512.0), None);
+        assert_eq!(Demands::of(&[], None, &records()), None);
     }
 
     /// 10 Mb/s, by hand: a call of 144 octets has 14 + 20 + 32 + 4 around it, 8 of preamble and 12 of gap: 234 octets; an answer

@@ -1,6 +1,7 @@
 //! The plan of `btu lan`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use btu_units::{Bytes, Span};
 use rand::seq::SliceRandom;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reconcile::{faults, task_done};
 use super::verdict::{LanVerdict, judge};
-use super::{LanCell, Level, StationProgram, Task};
+use super::{FileSizes, LanCell, Level, StationWork, Task};
 use crate::activity::{Activity, FilesPlace, FilesServe, FilesStation, FilesTask, Order};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
@@ -26,14 +27,14 @@ pub const MOST_STATIONS: u32 = 100;
 /// Largest record of a background station.
 pub const LARGEST_RECORD: Bytes = Bytes::new(64 << 10);
 
-/// What the server's files hold at most: those of any task, and a record for each station.
-const ROOM: Bytes = Bytes::new(16 << 20);
+/// Most files that all stations of a plan have at a server at a time: it has room for some more than those and the task's.
+pub const MOST_FILES: usize = 500;
 
 /// Everything that decides a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LanPlan {
     /// What every plan says; the first of the stations is the server, the second the one that is measured, the others are the
-    /// background.
+    /// background, several on a host where there are fewer hosts. On a share there is no server among them.
     #[serde(flatten)]
     pub frame: Frame,
     /// The tasks.
@@ -43,10 +44,12 @@ pub struct LanPlan {
     #[serde(deserialize_with = "levels")]
     pub levels: Vec<u32>,
     /// What they do.
-    pub background: StationProgram,
-    /// Size of their records.
-    #[serde(rename = "record_bytes")]
-    pub record: Bytes,
+    pub work: StationWork,
+    /// How large the tasks' files are.
+    pub sizes: FileSizes,
+    /// The directory of a share that every host has mounted, instead of a server of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<PathBuf>,
     /// What each operation takes at least, at the server and on the station's own disk, one after the other.
     #[serde(rename = "service_ns")]
     pub service: Span,
@@ -62,14 +65,25 @@ pub struct LanPlan {
 }
 
 impl LanPlan {
-    /// The server and the station that is measured.
+    /// The server, which a share has not, and the station that is measured.
     pub fn server_and_bench(&self) -> [Option<&HostName>; 2] {
-        self.frame.network.ends()
+        let [first, second] = self.frame.network.ends();
+        if self.at.is_some() { [None, first] } else { [first, second] }
     }
 
-    /// Most that a host's files hold at a time.
+    /// The host of background station `number`, from 1: one after the other, and from the first again.
+    fn host_of(&self, number: u32) -> Option<&HostName> {
+        let hosts = self.frame.network.hosts();
+        let others = hosts.get(if self.at.is_some() { 1 } else { 2 }..)?;
+        others.get((number as usize - 1) % others.len().max(1)).copied()
+    }
+
+    /// Most that a host's files hold at a time: those of the largest task and of all stations.
     pub fn room(&self) -> Bytes {
-        ROOM
+        let tasks = self.tasks.iter().map(|task| task.room(self.sizes)).max().unwrap_or_default();
+        let stations = self.levels.iter().copied().max().unwrap_or(0);
+        // A page more for each file, as file systems count.
+        tasks + self.work.room() * u64::from(stations) + MARGIN
     }
 
     fn levels(&self) -> Vec<Level> {
@@ -78,10 +92,23 @@ impl LanPlan {
 
     /// The task on the station's own disk.
     fn alone(&self, task: Task, setting: &CellSetting) -> Activity {
-        let (directory, room, service) = (setting.scratch.clone(), ROOM, self.service);
+        let (directory, room, service) = (setting.scratch.clone(), self.room(), self.service);
         let place = FilesPlace::Own { directory, room, service };
         // Nobody else is to be waited for.
-        Activity::FilesTask(FilesTask { place, token: setting.token, task, lead: Span::ZERO, target: self.target })
+        self.task(task, place, Span::ZERO, setting)
+    }
+
+    fn task(&self, task: Task, place: FilesPlace, lead: Span, setting: &CellSetting) -> Activity {
+        let (token, sizes, target) = (setting.token, self.sizes, self.target);
+        Activity::FilesTask(FilesTask { place, token, task, sizes, lead, target })
+    }
+
+    /// Where tasks and stations have their files while stations are at work.
+    fn place(&self) -> FilesPlace {
+        match &self.at {
+            Some(directory) => FilesPlace::Share { directory: directory.clone(), run: self.frame.seed },
+            None => FilesPlace::Server(UNSET),
+        }
     }
 
     fn serve(&self, setting: &CellSetting) -> Activity {
@@ -89,14 +116,14 @@ impl LanPlan {
             address: UNSET.ip(),
             token: setting.token,
             directory: setting.scratch.clone(),
-            room: ROOM,
+            room: self.room(),
             service: self.service,
         })
     }
 
     fn station(&self, number: u32, setting: &CellSetting) -> Activity {
-        let (token, program, record) = (setting.token, self.background, self.record);
-        Activity::FilesStation(FilesStation { server: UNSET, token, number, program, record })
+        let (place, token, work) = (self.place(), setting.token, self.work.clone());
+        Activity::FilesStation(FilesStation { place, token, number, work })
     }
 }
 
@@ -109,13 +136,16 @@ fn levels<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
     }
 }
 
+/// For what file systems take beside content.
+const MARGIN: Bytes = Bytes::new(4 << 20);
+
 /// Filled in before the order leaves.
 const UNSET: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 impl Experiment for LanPlan {
     const SUITE: &'static str = "lan";
     const COMMAND: &'static str = "btu lan";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     type Cell = LanCell;
     type Verdict = LanVerdict;
@@ -149,7 +179,8 @@ impl Experiment for LanPlan {
         cells
     }
 
-    /// The server listens, everybody calls it; the task ends the cell, and the others are told to stop then.
+    /// The server listens, everybody calls it; the task ends the cell, and the others are told to stop then. At a share there is
+    /// nobody to be called.
     fn script(&self, cell: &LanCell, setting: &CellSetting) -> Script {
         let [server, bench] = self.server_and_bench();
         let step = |host: Option<&HostName>, role, peer, activity| {
@@ -159,31 +190,26 @@ impl Experiment for LanPlan {
         let steps: Vec<Option<Step>> = match cell.level {
             Level::StandAlone => vec![step(bench, Role::Network, None, self.alone(cell.task, setting))],
             Level::Stations(count) => {
-                let place = FilesPlace::Server(UNSET);
-                let (token, task, lead, target) = (setting.token, cell.task, self.lead, self.target);
-                let task = Activity::FilesTask(FilesTask { place, token, task, lead, target });
-                let first =
-                    [step(server, Role::Support, None, self.serve(setting)), step(bench, Role::Network, Some(0), task)];
-                let hosts = self.frame.network.hosts();
-                let stations = (1..=count).map(|number| {
-                    let host = hosts.get(number as usize + 1).copied();
-                    step(host, Role::Support, Some(0), self.station(number, setting))
-                });
-                first.into_iter().chain(stations).collect()
+                let peer = server.map(|_| 0);
+                let listening = server.map(|server| step(Some(server), Role::Support, None, self.serve(setting)));
+                let task = self.task(cell.task, self.place(), self.lead, setting);
+                let task = step(bench, Role::Network, peer, task);
+                let station = |number| step(self.host_of(number), Role::Support, peer, self.station(number, setting));
+                listening.into_iter().chain([task]).chain((1..=count).map(station)).collect()
             }
         };
         Script { impairments: Impairments::new(), steps: steps.into_iter().flatten().collect() }
     }
 
     fn faults(&self, cell: &LanCell, seen: &Observation) -> Vec<String> {
-        faults(cell.level, seen)
+        faults(cell.level, self.at.is_none(), seen)
     }
 
     fn facts(&self, _: &LanCell, seen: &Observation) -> Facts {
         let Some(done) = task_done(seen) else { return Facts::default() };
         let all: Span = done.times.iter().copied().sum();
         let goodput = (all > Span::ZERO).then(|| (done.read + done.written).bits() / all.seconds());
-        Facts { message: self.record, goodput_bits_per_second: goodput, duration: Some(all) }
+        Facts { message: self.work.record().unwrap_or_default(), goodput_bits_per_second: goodput, duration: Some(all) }
     }
 
     fn judge(&self, cells: &[Measured<LanCell>]) -> LanVerdict {

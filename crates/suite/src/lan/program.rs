@@ -1,62 +1,126 @@
-//! Which background program the stations run.
+//! Which program the background stations run: what they do, and when.
 
 use std::fmt;
 
 use btu_medium::Stream;
-use btu_units::{Span, Time};
+use btu_units::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Background, NormalPauses, Schedule, mean_pause_seconds};
+use super::{Background, OperationTrace, Pattern, Pauses, Schedule};
 
-/// The background program, as a plan has it.
+/// When a station begins its transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StationProgram {
-    /// CONST.BAS: writes a record and reads it back, again and again.
+    /// CONST.BAS: one after the other.
     Constant,
-    /// NORM.BAS: pauses, opens the file, writes a record and reads it back.
-    Normal {
-        /// Mean pause, before pauses are cut at zero.
-        #[serde(rename = "mean_ns")]
-        mean: Span,
-        /// Standard deviation of pauses, before they are cut.
-        #[serde(rename = "deviation_ns")]
-        deviation: Span,
+    /// NORM.BAS, and other distributions: with pauses between them.
+    Paced {
+        /// The pauses.
+        pauses: Pauses,
         /// Whether pauses follow the time at which the last transaction was due, not the one at which it ended.
         open_loop: bool,
     },
 }
 
+/// All that a background station does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StationWork {
+    /// Transactions of one pattern.
+    Transactions {
+        /// What each does.
+        pattern: Pattern,
+        /// When each begins.
+        program: StationProgram,
+        /// Octets of a record.
+        #[serde(rename = "record_bytes")]
+        record: Bytes,
+    },
+    /// The operations of a trace at their times, again and again.
+    Replay {
+        /// The trace.
+        trace: OperationTrace,
+    },
+}
+
 impl StationProgram {
-    /// Operations of one transaction.
-    pub const fn operations(self) -> u64 {
-        match self {
-            Self::Constant => 2,
-            Self::Normal { .. } => 3,
-        }
+    /// Whether the file of a record is opened before each transaction.
+    pub const fn opens(self) -> bool {
+        matches!(self, Self::Paced { .. })
+    }
+
+    /// Whether a slow server thins its own load, as the closed form has it.
+    pub const fn is_closed(self) -> bool {
+        !matches!(self, Self::Paced { open_loop: true, .. })
     }
 
     /// The mean pause between transactions, in seconds.
     pub fn pause_seconds(self) -> f64 {
         match self {
             Self::Constant => 0.0,
-            Self::Normal { mean, deviation, .. } => mean_pause_seconds(mean.seconds(), deviation.seconds()),
+            Self::Paced { pauses, .. } => pauses.mean_seconds(),
         }
-    }
-
-    /// Whether a slow server thins its own load, as the closed form has it.
-    pub const fn is_closed(self) -> bool {
-        !matches!(self, Self::Normal { open_loop: true, .. })
     }
 
     /// The program as station `number` runs it from `start` on; every station draws its own pauses.
     pub fn start(self, seed: u64, number: u32, start: Time) -> Background {
         match self {
             Self::Constant => Background::Constant,
-            Self::Normal { mean, deviation, open_loop } => Background::Normal {
-                pauses: NormalPauses::new(mean, deviation, Stream::new(seed, &format!("station-{number}"))),
+            Self::Paced { pauses, open_loop } => Background::Paced {
+                pauses: pauses.stream(Stream::new(seed, &format!("station-{number}"))),
                 schedule: if open_loop { Schedule::Open { due: start } } else { Schedule::Closed },
             },
+        }
+    }
+}
+
+impl StationWork {
+    /// Operations of one transaction, each of which has its own time in a station's account; of a trace each operation has.
+    pub const fn operations(&self) -> u64 {
+        match self {
+            Self::Transactions { pattern, program, .. } => pattern.operations(program.opens()),
+            Self::Replay { .. } => 1,
+        }
+    }
+
+    /// The program of transactions whose closed form there is.
+    pub const fn closed_program(&self) -> Option<StationProgram> {
+        match self {
+            Self::Transactions { program, .. } if program.is_closed() => Some(*program),
+            _ => None,
+        }
+    }
+
+    /// Octets of files that a transaction reads and writes on the average.
+    pub fn octets(&self) -> [f64; 2] {
+        match self {
+            Self::Transactions { pattern, record, .. } => pattern.octets(*record),
+            Self::Replay { trace } => trace.octets(),
+        }
+    }
+
+    /// The size of a record; none of a trace.
+    pub const fn record(&self) -> Option<Bytes> {
+        match self {
+            Self::Transactions { record, .. } => Some(*record),
+            Self::Replay { .. } => None,
+        }
+    }
+
+    /// Most octets that the files of one station hold.
+    pub fn room(&self) -> Bytes {
+        match self {
+            Self::Transactions { pattern, record, .. } => pattern.room(*record),
+            Self::Replay { trace } => trace.room(),
+        }
+    }
+
+    /// Most files that one station has at a time.
+    pub fn files(&self) -> usize {
+        match self {
+            Self::Transactions { .. } => 1,
+            Self::Replay { trace } => trace.most_files(),
         }
     }
 }
@@ -65,10 +129,18 @@ impl fmt::Display for StationProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Constant => f.write_str("constant"),
-            Self::Normal { mean, deviation, open_loop } => {
-                let open = if *open_loop { ", open loop" } else { "" };
-                write!(f, "normal ({mean}, {deviation}{open})")
+            Self::Paced { pauses, open_loop } => {
+                write!(f, "{pauses}{}", if *open_loop { ", open loop" } else { "" })
             }
+        }
+    }
+}
+
+impl fmt::Display for StationWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transactions { pattern, program, record } => write!(f, "{pattern} of {record}, {program}"),
+            Self::Replay { trace } => trace.fmt(f),
         }
     }
 }

@@ -33,8 +33,9 @@ pub(super) fn stations(seen: &Observation) -> impl Iterator<Item = (&HostName, &
     })
 }
 
-/// Why the accounts of a cell at this level do not agree, a sentence each.
-pub(super) fn faults(level: Level, seen: &Observation) -> Vec<String> {
+/// Why the accounts of a cell at this level do not agree, a sentence each. A share `has_server` of ours not: what it did is known by
+/// its clients alone.
+pub(super) fn faults(level: Level, has_server: bool, seen: &Observation) -> Vec<String> {
     let Some(done) = task_done(seen) else { return vec!["the task has no account".to_owned()] };
     let mut faults = Vec::new();
     if done.wrong > 0 {
@@ -44,10 +45,17 @@ pub(super) fn faults(level: Level, seen: &Observation) -> Vec<String> {
         faults.push("the task was not done".to_owned());
     }
     let Level::Stations(count) = level else { return faults };
-    let Some(served) = served(seen) else {
-        faults.push("the server has no account".to_owned());
-        return faults;
-    };
+    faults.extend(of_stations(count, seen));
+    if has_server {
+        faults.extend(at_server(done, seen));
+    }
+    faults
+}
+
+/// Why what clients counted is not what the server counted.
+fn at_server(done: &TaskDone, seen: &Observation) -> Vec<String> {
+    let Some(served) = served(seen) else { return vec!["the server has no account".to_owned()] };
+    let mut faults = Vec::new();
     faults.extend(apart(served, 0, "the task", done.operations));
     faults.extend(apart(served, SETUP_CLIENT, "who made the task's files", done.setup_operations));
     let octets = served.client(0).map_or((0, 0), |client| (client.read.count(), client.written.count()));
@@ -59,16 +67,17 @@ pub(super) fn faults(level: Level, seen: &Observation) -> Vec<String> {
             done.written.count()
         ));
     }
-    faults.extend(of_stations(count, seen, served));
+    for (number, (host, station)) in (1..).zip(stations(seen)) {
+        faults.extend(apart(served, number, &host.to_string(), station.operations));
+    }
     faults
 }
 
-fn of_stations(count: u32, seen: &Observation, served: &FilesServed) -> Vec<String> {
+fn of_stations(count: u32, seen: &Observation) -> Vec<String> {
     let mut faults = Vec::new();
     let mut found = 0;
-    for (number, (host, station)) in (1..).zip(stations(seen)) {
+    for (host, station) in stations(seen) {
         found += 1;
-        faults.extend(apart(served, number, &host.to_string(), station.operations));
         if station.wrong > 0 {
             faults.push(format!("{host} read {} records back wrong", station.wrong));
         }

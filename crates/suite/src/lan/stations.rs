@@ -22,6 +22,8 @@ pub struct LevelStations {
     pub stations: Vec<StationRow>,
     /// How they compare; none where there is one.
     pub spread: Option<Spread>,
+    /// Mean time of all their transactions, in seconds.
+    pub mean_seconds: Option<f64>,
     /// What 95 of 100 of all their transactions take at most, in seconds.
     pub p95_seconds: Option<f64>,
     /// Transactions of all in a second.
@@ -31,7 +33,9 @@ pub struct LevelStations {
 /// A background station.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StationRow {
-    /// The host that the station is on.
+    /// Its number, from 1.
+    pub number: u32,
+    /// The host that it is on, which may have several.
     pub station: HostName,
     /// Its transactions.
     pub transactions: u64,
@@ -90,9 +94,10 @@ impl Pooled {
         (self.count() > 1.0).then(|| (sum / (self.count() - 1.0)).sqrt())
     }
 
-    fn row(&self, station: &HostName) -> StationRow {
+    fn row(&self, number: u32, station: &HostName) -> StationRow {
         let quantile = |share| self.times.quantile(share).map(|nanoseconds| nanoseconds as f64 * NANO);
         StationRow {
+            number,
             station: station.clone(),
             transactions: self.count() as u64,
             mean_seconds: self.mean(),
@@ -104,27 +109,28 @@ impl Pooled {
 }
 
 /// The stations at a level; none where no cell of it counts, or it has none.
-pub(super) fn of_level(count: u32, cells: &[Measured<LanCell>]) -> Option<LevelStations> {
-    let own = cells.iter().filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid());
-    // In the order of their numbers, which is not that of their names.
-    let mut order: Vec<&HostName> = Vec::new();
-    let mut pooled: BTreeMap<&HostName, Pooled> = BTreeMap::new();
-    for (host, done) in own.flat_map(|cell| stations(&cell.seen)) {
-        if !pooled.contains_key(host) {
-            order.push(host);
+pub(super) fn of_level<'a>(count: u32, cells: impl Iterator<Item = &'a Measured<LanCell>>) -> Option<LevelStations> {
+    let own = cells.filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid());
+    // Several stations may be on one host: they are told apart by their numbers.
+    let mut pooled: BTreeMap<u32, (&HostName, Pooled)> = BTreeMap::new();
+    for cell in own {
+        for (number, (host, done)) in (1..).zip(stations(&cell.seen)) {
+            pooled.entry(number).or_insert_with(|| (host, Pooled::default())).1.add(done);
         }
-        pooled.entry(host).or_default().add(done);
     }
-    let mut all = Histogram::new();
-    for station in pooled.values() {
+    let (mut all, mut sum, mut transactions) = (Histogram::new(), 0.0, 0.0);
+    for (_, station) in pooled.values() {
         all.merge(&station.times);
+        sum += station.count() * station.mean().unwrap_or(0.0);
+        transactions += station.count();
     }
-    let samples: Vec<Vec<f64>> = order.iter().map(|host| pooled[host].samples.clone()).collect();
-    let rate = |station: &Pooled| (station.busy > 0.0).then(|| station.cycles / station.busy);
-    (!order.is_empty()).then(|| LevelStations {
+    let samples: Vec<Vec<f64>> = pooled.values().map(|(_, station)| station.samples.clone()).collect();
+    let rate = |(_, station): &(_, Pooled)| (station.busy > 0.0).then(|| station.cycles / station.busy);
+    (!pooled.is_empty()).then(|| LevelStations {
         count,
-        stations: order.iter().map(|host| pooled[host].row(host)).collect(),
+        stations: pooled.iter().map(|(&number, (host, station))| station.row(number, host)).collect(),
         spread: Spread::of(&samples),
+        mean_seconds: (transactions > 0.0).then(|| sum / transactions),
         p95_seconds: all.quantile(0.95).map(|nanoseconds| nanoseconds as f64 * NANO),
         per_second: pooled.values().map(rate).sum(),
     })

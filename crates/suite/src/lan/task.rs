@@ -1,25 +1,43 @@
-//! What the foreground station does: the seven tasks of Figure 3, on files of ours, since the study does not say how large its
-//! own were.
+//! What the foreground station does: the seven tasks of Figure 3, and what servers are asked today.
+//!
+//! The study says how large its document and its table were, and not how large its programs; those are ours.
 
 use std::fmt;
 
+use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
+
+use super::{Pattern, dbf};
 
 /// Octets that a program reads or writes at a time.
 pub const BLOCK: usize = 4096;
 
-/// Octets of a record of the file manager's.
-pub const RECORD: usize = 128;
-
-/// Octets of a record's key, at its beginning.
-pub const KEY: usize = 16;
-
-/// Octets of the word processor's document: of a book's chapter.
+/// Octets of the word processor's document: of a book's chapter today, and the study's 50 KB.
 const DOCUMENT: usize = 64 * BLOCK;
+const PAPER_DOCUMENT: usize = 50 << 10;
 
-/// Records of the file that is searched and of the one that is sorted.
+/// Records of the table that is searched and of the one that is sorted; the study's has 500.
 const SEARCHED: usize = 2048;
 const SORTED: usize = 1024;
+const PAPER_RECORDS: usize = 500;
+
+/// Transactions of a task that repeats a pattern.
+const MIXED: usize = 200;
+const METADATA: usize = 20;
+const SMALL_FILES: usize = 20;
+
+/// Files are so many times as large at most.
+pub const LARGEST_SCALE: u32 = 64;
+
+/// How large the tasks' files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileSizes {
+    /// The study's: a document of 50 KB, a table of 500 records.
+    Paper,
+    /// Today's, so many times.
+    Scaled(u32),
+}
 
 /// A task of the word processor (`wp`) or the file manager (`fm`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,6 +57,12 @@ pub enum Task {
     FmSort,
     /// Reads 1024 records, and writes their keys in order, each with its record's number, to an index, and flushes it.
     FmIndex,
+    /// Reads or writes a block of a file of 1 MiB at random, 200 times: seven of ten read.
+    Mixed,
+    /// Makes a file, looks at it, gives it another name, looks again, removes it, 20 times.
+    Metadata,
+    /// Makes a file of one block, flushes it, looks at it, opens it, reads it, removes it, 20 times.
+    SmallFiles,
 }
 
 /// What a task does with its files.
@@ -54,11 +78,13 @@ pub enum Doing {
     Sort,
     /// Reads the first and writes its keys in order.
     Index,
+    /// So many transactions of a pattern, on files of its own.
+    Repeat(Pattern, usize),
 }
 
 impl Task {
-    /// All of them, in the order of Figure 3.
-    pub const ALL: [Self; 7] = [
+    /// The study's, in the order of Figure 3.
+    pub const STUDY: [Self; 7] = [
         Self::WpLoadProgram,
         Self::WpLoadDocument,
         Self::WpSaveDocument,
@@ -67,6 +93,30 @@ impl Task {
         Self::FmSort,
         Self::FmIndex,
     ];
+
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::WpLoadProgram,
+        Self::WpLoadDocument,
+        Self::WpSaveDocument,
+        Self::FmLoadProgram,
+        Self::FmSerialSearch,
+        Self::FmSort,
+        Self::FmIndex,
+        Self::Mixed,
+        Self::Metadata,
+        Self::SmallFiles,
+    ];
+
+    /// The task that repeats a pattern; none repeats the study's record.
+    pub const fn of_pattern(pattern: Pattern) -> Option<Self> {
+        match pattern {
+            Pattern::Record => None,
+            Pattern::Mixed => Some(Self::Mixed),
+            Pattern::Metadata => Some(Self::Metadata),
+            Pattern::SmallFiles => Some(Self::SmallFiles),
+        }
+    }
 
     /// What it is called on the command line and in results.
     pub const fn name(self) -> &'static str {
@@ -78,6 +128,9 @@ impl Task {
             Self::FmSerialSearch => "fm-serial-search",
             Self::FmSort => "fm-sort",
             Self::FmIndex => "fm-index",
+            Self::Mixed => "mixed",
+            Self::Metadata => "metadata",
+            Self::SmallFiles => "small-files",
         }
     }
 
@@ -89,24 +142,56 @@ impl Task {
             Self::FmSerialSearch => Doing::Search,
             Self::FmSort => Doing::Sort,
             Self::FmIndex => Doing::Index,
+            Self::Mixed => Doing::Repeat(Pattern::Mixed, MIXED),
+            Self::Metadata => Doing::Repeat(Pattern::Metadata, METADATA),
+            Self::SmallFiles => Doing::Repeat(Pattern::SmallFiles, SMALL_FILES),
         }
     }
 
     /// The sizes of the files that are there before, in octets and in the order in which they are used.
-    pub fn files(self) -> Vec<usize> {
+    pub fn files(self, sizes: FileSizes) -> Vec<usize> {
+        let scale = sizes.scale();
+        let table = |records: usize| vec![dbf::HEADER + sizes.records(records) * dbf::RECORD + 1];
         match self {
             // 5 and 7 have no factor in common with the number of sizes: each comes as often, and neighbours differ.
-            Self::WpLoadProgram => (0..24).map(|file| BLOCK * (1 + 5 * file % 8)).collect(),
-            Self::FmLoadProgram => (0..12).map(|file| BLOCK * (1 + 7 * file % 16)).collect(),
-            Self::WpLoadDocument | Self::WpSaveDocument => vec![DOCUMENT],
-            Self::FmSerialSearch => vec![SEARCHED * RECORD],
-            Self::FmSort | Self::FmIndex => vec![SORTED * RECORD],
+            Self::WpLoadProgram => (0..24).map(|file| scale * BLOCK * (1 + 5 * file % 8)).collect(),
+            Self::FmLoadProgram => (0..12).map(|file| scale * BLOCK * (1 + 7 * file % 16)).collect(),
+            Self::WpLoadDocument | Self::WpSaveDocument => vec![sizes.document()],
+            Self::FmSerialSearch => table(SEARCHED),
+            Self::FmSort | Self::FmIndex => table(SORTED),
+            Self::Mixed | Self::Metadata | Self::SmallFiles => Vec::new(),
         }
     }
 
+    /// Whether its files are tables of the file manager's.
+    pub const fn has_table(self) -> bool {
+        matches!(self.doing(), Doing::Search | Doing::Sort | Doing::Index)
+    }
+
     /// Most octets of all its files together, what it writes among them.
-    pub fn room(self) -> u64 {
-        2 * self.files().iter().sum::<usize>() as u64
+    pub fn room(self, sizes: FileSizes) -> Bytes {
+        match self.doing() {
+            Doing::Repeat(pattern, _) => pattern.room(Bytes::new(BLOCK as u64)),
+            _ => Bytes::new(2 * self.files(sizes).iter().sum::<usize>() as u64),
+        }
+    }
+}
+
+impl FileSizes {
+    /// How many times as large as today's; the study's programs are taken to be as large as ours.
+    fn scale(self) -> usize {
+        match self {
+            Self::Paper => 1,
+            Self::Scaled(scale) => scale.clamp(1, LARGEST_SCALE) as usize,
+        }
+    }
+
+    fn document(self) -> usize {
+        if self == Self::Paper { PAPER_DOCUMENT } else { self.scale() * DOCUMENT }
+    }
+
+    fn records(self, today: usize) -> usize {
+        if self == Self::Paper { PAPER_RECORDS } else { self.scale() * today }
     }
 }
 
@@ -129,14 +214,20 @@ mod tests {
 
     #[test]
     fn files_have_the_sizes_that_are_documented() {
-        let spread = |task: Task| {
-            let files = task.files();
-            let least = files.iter().min().copied().unwrap() / 1024;
-            (files.len(), least, files.iter().max().copied().unwrap() / 1024, files.iter().sum::<usize>() / 1024)
+        let spread = |task: Task, sizes| {
+            let files = task.files(sizes);
+            let (least, most) = (files.iter().min().copied().unwrap(), files.iter().max().copied().unwrap());
+            (files.len(), least / 1024, most / 1024, files.iter().sum::<usize>() / 1024)
         };
-        assert_eq!(spread(Task::WpLoadProgram), (24, 4, 32, 432));
-        assert_eq!(spread(Task::FmLoadProgram), (12, 4, 64, 424));
-        assert_eq!(spread(Task::WpSaveDocument), (1, 256, 256, 256));
-        assert_eq!(spread(Task::FmSort), (1, 128, 128, 128));
+        let today = FileSizes::Scaled(1);
+        assert_eq!(spread(Task::WpLoadProgram, today), (24, 4, 32, 432));
+        assert_eq!(spread(Task::FmLoadProgram, today), (12, 4, 64, 424));
+        assert_eq!(spread(Task::WpSaveDocument, today), (1, 256, 256, 256));
+        assert_eq!(spread(Task::FmSort, today), (1, 128, 128, 128));
+        assert_eq!(spread(Task::WpSaveDocument, FileSizes::Paper), (1, 50, 50, 50));
+        assert_eq!(Task::FmIndex.files(FileSizes::Paper), [161 + 500 * 128 + 1]);
+        assert_eq!(spread(Task::WpLoadProgram, FileSizes::Scaled(10)), (24, 40, 320, 4320));
+        // Whatever a stored plan says.
+        assert_eq!(Task::WpLoadDocument.files(FileSizes::Scaled(u32::MAX)), [64 << 18]);
     }
 }

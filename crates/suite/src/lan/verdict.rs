@@ -1,14 +1,18 @@
 //! What a run of `btu lan` amounts to.
 
+use std::collections::BTreeSet;
+
 use btu_stats::{Estimate, geometric_interval, median};
-use btu_units::Span;
 use serde::Serialize;
 
 use super::forecast::{Alone, Demands, Wire};
 use super::reconcile::{served, task_done};
+use super::simulated::{Office, Simulated};
 use super::stations::{LevelStations, of_level};
-use super::{LanCell, LanPlan, Level, Task};
+use super::users::users;
+use super::{LanCell, LanPlan, Level, LevelMachine, Share, Task, Users, machine};
 use crate::experiment::{Experiment, Measured, Warning, warnings};
+use crate::history::press88;
 
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,6 +27,10 @@ pub struct LanVerdict {
     pub knees: Vec<SeenKnee>,
     /// The background stations, level by level.
     pub stations: Vec<LevelStations>,
+    /// What the machine had to do, level by level.
+    pub machine: Vec<LevelMachine>,
+    /// What the share is that the files were on; none at a server of ours.
+    pub share: Option<Share>,
     /// How many background stations there may be before 5 of 100 of their transactions take longer than the plan's limit.
     pub users: Option<Users>,
     /// Reasons to doubt.
@@ -43,6 +51,8 @@ pub struct LanRow {
     pub slowdown: Option<Estimate>,
     /// The same by the closed form, which takes service times for irregular.
     pub expected: Option<f64>,
+    /// The same by the simulator, on the network file's media, with a server that takes the same time for each operation.
+    pub simulated: Option<f64>,
     /// The same if all times were regular, at a server that takes a fixed time.
     pub regular: Option<f64>,
     /// For how many operations of others an operation of the task waited at a server that takes a fixed time: what it stayed there
@@ -54,6 +64,8 @@ pub struct LanRow {
     pub regular_queue: Option<f64>,
     /// Operations of the task.
     pub operations: Option<f64>,
+    /// The study's slowdown of this task with so many stations, by Figure 3; none where it has no such number.
+    pub study_slowdown: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,
 }
@@ -67,37 +79,72 @@ pub struct SeenKnee {
     pub stations: Option<f64>,
 }
 
-/// How many stations are served in time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Users {
-    /// What a transaction may take.
-    #[serde(rename = "limit_ns")]
-    pub limit: Span,
-    /// The most that were served in time; none where not even the fewest were.
-    pub most: Option<u32>,
-    /// The fewest that were not; none where all were.
-    pub too_many: Option<u32>,
-}
-
 /// Judges a run by all that is stored of it.
 pub(super) fn judge(plan: &LanPlan, cells: &[Measured<LanCell>]) -> LanVerdict {
     let field = Observed { cells, service: plan.service.seconds() };
     let alone: Vec<(Task, Alone)> = plan.tasks.iter().filter_map(|&task| Some((task, field.alone(task)?))).collect();
     let tasks: Vec<Alone> = alone.iter().map(|(_, alone)| *alone).collect();
-    let record = plan.record.count() as f64;
-    let demands =
-        Demands::of(&tasks, wire(plan).as_ref(), plan.background, record).filter(|_| plan.background.is_closed());
-    let rows: Vec<LanRow> = plan.cells().into_iter().map(|cell| field.row(cell, &alone, demands.as_ref())).collect();
-    let stations: Vec<LevelStations> = plan.levels.iter().filter_map(|&count| of_level(count, cells)).collect();
+    let demands = Demands::of(&tasks, wire(plan).as_ref(), &plan.work);
+    let mut rows: Vec<LanRow> =
+        plan.cells().into_iter().map(|cell| field.row(cell, &alone, demands.as_ref())).collect();
+    let stations = levels(plan, &cells.iter().collect::<Vec<_>>());
+    let blocks: Vec<Vec<LevelStations>> = blocks(cells)
+        .into_iter()
+        .map(|block| levels(plan, &cells.iter().filter(|cell| cell.block == block).collect::<Vec<_>>()))
+        .filter(|levels| !levels.is_empty())
+        .collect();
+    let machine: Vec<LevelMachine> = plan.levels.iter().filter_map(|&count| LevelMachine::of(count, cells)).collect();
+    let is_closed = plan.work.closed_program().is_some();
+    let study = press88::tasks();
+    let simulated = demands.as_ref().and_then(|demands| simulated(plan, &tasks, demands));
+    for row in &mut rows {
+        if let (Level::Stations(count @ 1..), Some(simulated)) = (row.cell.level, &simulated) {
+            let alone = alone.iter().find(|(task, _)| *task == row.cell.task).map(|(_, alone)| alone);
+            row.simulated = alone.and_then(|alone| simulated.slowdown(alone, count));
+        }
+        row.study_slowdown = study_slowdown(&study, row.cell);
+    }
     LanVerdict {
         knee: demands.as_ref().and_then(Demands::knee),
         knees: plan.tasks.iter().map(|&task| SeenKnee { task, stations: seen_knee(task, &rows) }).collect(),
-        users: users(plan.limit, &stations),
+        share: cells.iter().find_map(|measured| task_done(&measured.seen)?.share.clone()),
+        users: users(plan.limit, &stations, &blocks, is_closed),
         rows,
         demands,
         stations,
-        warnings: warnings(cells),
+        warnings: warnings(cells).into_iter().chain(machine::warning(&machine)).collect(),
+        machine,
     }
+}
+
+/// The levels by the simulator; none on real hosts, and where nothing is emulated.
+fn simulated(plan: &LanPlan, tasks: &[Alone], demands: &Demands) -> Option<Simulated> {
+    let drawing = plan.frame().network.drawing().filter(|drawing| !drawing.bare)?;
+    let hosts = plan.frame().network.hosts();
+    let mut stations = hosts.iter().map(|host| drawing.station_called(host.as_str()));
+    let (server, bench) = (stations.next()??, stations.next()??);
+    let stations = stations.collect::<Option<Vec<_>>>()?;
+    let office = Office { drawing: &drawing, server, bench, stations, seed: plan.frame().seed };
+    let octets = plan.work.octets().map(|octets| octets / demands.operations);
+    Simulated::of(&office, &plan.levels, tasks, (demands, octets))
+}
+
+/// Figure 3 has its lines in the order of the tasks.
+fn study_slowdown(study: &[press88::Task], cell: LanCell) -> Option<f64> {
+    let Level::Stations(count @ 1..) = cell.level else { return None };
+    let place = Task::STUDY.iter().position(|task| *task == cell.task)?;
+    let time = study.get(place)?.times.iter().find(|time| time.background_stations == u64::from(count))?;
+    Some(time.slowdown_by_load)
+}
+
+/// The background stations, level by level.
+fn levels(plan: &LanPlan, cells: &[&Measured<LanCell>]) -> Vec<LevelStations> {
+    plan.levels.iter().filter_map(|&count| of_level(count, cells.iter().copied())).collect()
+}
+
+/// The blocks that have cells.
+fn blocks(cells: &[Measured<LanCell>]) -> BTreeSet<u32> {
+    cells.iter().map(|cell| cell.block).collect()
 }
 
 fn wire(plan: &LanPlan) -> Option<Wire> {
@@ -201,11 +248,13 @@ impl LanRow {
             normalised: None,
             slowdown: None,
             expected: None,
+            simulated: None,
             regular: None,
             queue: None,
             expected_queue: None,
             regular_queue: None,
             operations: None,
+            study_slowdown: None,
             invalid: 0,
         }
     }
@@ -227,12 +276,21 @@ fn seen_knee(task: Task, rows: &[LanRow]) -> Option<f64> {
     (slope > 0.0).then(|| more - (high - 1.0) / slope).filter(|knee| *knee > 0.0)
 }
 
-fn users(limit: Span, stations: &[LevelStations]) -> Option<Users> {
-    let mut levels: Vec<(u32, f64)> =
-        stations.iter().filter_map(|level| Some((level.count, level.p95_seconds?))).collect();
-    levels.sort_by_key(|(count, _)| *count);
-    let too_many = levels.iter().find(|(_, p95)| *p95 > limit.seconds()).map(|(count, _)| *count);
-    let most =
-        levels.iter().map(|(count, _)| *count).take_while(|count| too_many.is_none_or(|few| *count < few)).last();
-    (!levels.is_empty()).then_some(Users { limit, most, too_many })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figure 3: loading the file manager with ten stations, 9.6 over 1.1; indexing, 3.3 over 0.9.
+    #[test]
+    fn the_study_s_numbers_stand_with_their_tasks() {
+        let study = press88::tasks();
+        let at = |task, level| study_slowdown(&study, LanCell { level, task });
+        let near = |found: Option<f64>, expected: f64| assert!((found.unwrap() - expected).abs() < 1e-9, "{found:?}");
+        near(at(Task::FmLoadProgram, Level::Stations(10)), 9.6 / 1.1);
+        near(at(Task::FmIndex, Level::Stations(10)), 3.3 / 0.9);
+        near(at(Task::WpLoadProgram, Level::Stations(3)), 1.5);
+        assert_eq!(at(Task::FmIndex, Level::Stations(2)), None);
+        assert_eq!(at(Task::FmIndex, Level::Stations(0)), None);
+        assert_eq!(at(Task::Metadata, Level::Stations(10)), None);
+    }
 }

@@ -11,7 +11,7 @@ use btu_suite::room::Room;
 use btu_units::{BitRate, Bytes};
 
 use super::super::budget::{Demand, WORDS};
-use super::super::caller::Caller;
+use super::super::caller::{Caller, Who};
 use super::{Forbidden, Policy, UNCHANGEABLE};
 
 impl Policy {
@@ -36,7 +36,7 @@ impl Policy {
             self.check_peer(peer, &peers)?;
         }
         if !caller.is_local() {
-            check_files(&needs, source)?;
+            self.check_files(kind, &needs, (caller, source))?;
             if let Some(directory) = order.activity.scratch_directory() {
                 directory.clone_from(&self.scratch_directory.value);
             }
@@ -128,6 +128,38 @@ impl Policy {
         Ok(())
     }
 
+    fn check_files(
+        &self,
+        kind: &str,
+        needs: &Needs<'_>,
+        (caller, source): (&Caller, Option<&Path>),
+    ) -> Result<(), Forbidden> {
+        let what = match needs.files {
+            Files::None | Files::Scratch { source: None } => return Ok(()),
+            Files::Scratch { source: wanted } if wanted == source => return Ok(()),
+            Files::Scratch { source: Some(_) } => {
+                "the disk activity's source is not the file that this agent made for the session"
+            }
+            Files::Share(directory) => return self.check_share(kind, directory, caller),
+            Files::OfThisMachine(why) => why,
+        };
+        Err(Forbidden { what: what.to_owned(), place: UNCHANGEABLE.to_owned() })
+    }
+
+    /// Whether a directory is one of the shares that are named. Where no file says which, whoever started this agent may use any:
+    /// it is that user's own.
+    fn check_share(&self, kind: &str, directory: &Path, caller: &Caller) -> Result<(), Forbidden> {
+        let shares = &self.share_directories;
+        let is_starters_own = shares.line.is_none() && caller.who == Who::Starter;
+        if is_starters_own || shares.value.iter().any(|share| share == directory) {
+            return Ok(());
+        }
+        let named: Vec<String> = shares.value.iter().map(|share| share.display().to_string()).collect();
+        let named = if named.is_empty() { "none is named".to_owned() } else { format!("{} are named", named.join(", ")) };
+        let what = format!("{kind} in {} is in no share of this host, of which {named}", directory.display());
+        Err(self.forbids(what, "share.directories", shares))
+    }
+
     /// What sums are held to.
     fn limits(&self) -> [Limit; 7] {
         let number = |count: u128| count.to_string();
@@ -181,16 +213,4 @@ struct Limit {
 
 fn small(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
-}
-
-fn check_files(needs: &Needs<'_>, source: Option<&Path>) -> Result<(), Forbidden> {
-    let what = match needs.files {
-        Files::None | Files::Scratch { source: None } => return Ok(()),
-        Files::Scratch { source: wanted } if wanted == source => return Ok(()),
-        Files::Scratch { source: Some(_) } => {
-            "the disk activity's source is not the file that this agent made for the session"
-        }
-        Files::OfThisMachine(why) => why,
-    };
-    Err(Forbidden { what: what.to_owned(), place: UNCHANGEABLE.to_owned() })
 }

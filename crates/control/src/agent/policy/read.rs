@@ -1,7 +1,7 @@
 //! Reading a policy file: whatever is wrong is told with its line and a mark under it.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 use std::str::FromStr;
 
 use btu_network::ReadError;
@@ -43,6 +43,8 @@ struct File {
     impair: Impair,
     #[serde(default)]
     scratch: Scratch,
+    #[serde(default)]
+    share: Share,
 }
 
 #[derive(Default, Deserialize)]
@@ -69,6 +71,12 @@ struct Impair {
 struct Scratch {
     directory: Option<Spanned<PathBuf>>,
     bytes: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Share {
+    directories: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// Something wrong at a place.
@@ -113,6 +121,7 @@ impl Text<'_> {
             impair_delay: self.rule(file.impair.delay, usual.impair_delay, |at, text| quantity(at, &text))?,
             scratch_directory: self.rule(file.scratch.directory, usual.scratch_directory, absolute)?,
             scratch_bytes: self.rule(file.scratch.bytes, usual.scratch_bytes, |at, text| quantity(at, &text))?,
+            share_directories: self.list(file.share.directories, usual.share_directories, whole_path)?,
         })
     }
 
@@ -163,6 +172,17 @@ fn probability(at: Range<usize>, value: f64) -> Result<f64, Wrong> {
 
 fn quantity<T: FromStr<Err: std::fmt::Display>>(at: Range<usize>, text: &str) -> Result<T, Wrong> {
     text.parse().map_err(|error: T::Err| Wrong { at, message: error.to_string() })
+}
+
+/// A path that can be compared: it leads to where it says, whatever is there.
+fn whole_path(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+    if path.is_absolute() && is_plain {
+        Ok(path)
+    } else {
+        Err("a share's directory begins with / and has no `..`".to_owned())
+    }
 }
 
 fn absolute(at: Range<usize>, path: PathBuf) -> Result<PathBuf, Wrong> {

@@ -6,7 +6,7 @@ use btu_suite::activity::{
     Rounds, TcpReceive, TcpSend, UdpSend, Work,
 };
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
-use btu_suite::lan::{StationProgram, Task};
+use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
 use btu_suite::network::Impairment;
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
@@ -305,14 +305,11 @@ fn a_file_server_is_bounded_and_its_clients_call_peers_alone() {
         order(Activity::FilesServe(FilesServe { address, token, directory, room, service }))
     };
     let task = |place| {
-        let (lead, target) = (Span::ZERO, Span::ZERO);
-        order(Activity::FilesTask(FilesTask { place, token, task: Task::FmSort, lead, target }))
+        let (sizes, lead, target) = (FileSizes::Paper, Span::ZERO, Span::ZERO);
+        order(Activity::FilesTask(FilesTask { place, token, task: Task::FmSort, sizes, lead, target }))
     };
     let own = |room| FilesPlace::Own { directory: directory.clone(), room: Bytes::new(room), service };
-    let station = |server: &str| {
-        let (server, program, record) = (server.parse().unwrap(), StationProgram::Constant, Bytes::new(512));
-        order(Activity::FilesStation(FilesStation { server, token, number: 1, program, record }))
-    };
+    let station = |server: &str| station(FilesPlace::Server(server.parse().unwrap()));
     for admitted in [serve(1_000_000), task(own(1_000_000))] {
         let mut placed = policy.admit(admitted, &elsewhere(), None).unwrap().order.activity;
         assert_eq!(placed.scratch_directory().map(|path| path.clone()), Some(PathBuf::from("/srv/btu")));
@@ -327,6 +324,32 @@ fn a_file_server_is_bounded_and_its_clients_call_peers_alone() {
     for refused in [task(server("203.0.113.7:9")), station("203.0.113.7:9")] {
         assert!(refusal(&policy, refused).contains("peers"));
     }
+}
+
+fn station(place: FilesPlace) -> Order {
+    let (pattern, program) = (Pattern::Record, StationProgram::Constant);
+    let work = StationWork::Transactions { pattern, program, record: Bytes::new(512) };
+    order(Activity::FilesStation(FilesStation { place, token: [0; 16], number: 1, work }))
+}
+
+/// A share is used only where the policy names it, to the letter; who started the agent has the account and its shares anyway.
+#[test]
+fn shares_are_those_that_the_policy_names() {
+    let text = "activities = [\"files-station\"]\n[share]\ndirectories = [\"/mnt/nas\"]\n";
+    let named = read::parse("btu.toml", text).unwrap();
+    let at = |directory: &str| station(FilesPlace::Share { directory: directory.into(), run: 1 });
+    assert!(named.admit(at("/mnt/nas"), &elsewhere(), None).is_ok());
+    for other in ["/mnt", "/mnt/nas/..", "/mnt/nas/deep", "/etc", "mnt/nas"] {
+        let refused = refusal(&named, at(other));
+        assert!(
+            refused.contains("/mnt/nas are named") && refused.contains("`share.directories` in line 3"),
+            "{refused}"
+        );
+    }
+    assert!(refusal(&Policy::default(), at("/mnt/nas")).contains("none is named"));
+    let starter = Caller { who: Who::Starter, ..elsewhere() };
+    assert!(Policy::default().admit(at("/mnt/nas"), &starter, None).is_ok());
+    assert!(named.admit(at("/etc"), &starter, None).is_err(), "what the file says holds for all");
 }
 
 #[test]
@@ -360,6 +383,8 @@ fn what_is_wrong_in_a_file_is_shown_in_its_line() {
         ("[impair]\nloss = 1.5", "2:8", "from 0 to 1"),
         ("[impair]\nloss = nan", "2:8", "from 0 to 1"),
         ("[scratch]\ndirectory = \"tmp\"", "2:13", "begin with /"),
+        ("[share]\ndirectories = [\"tmp\"]", "2:16", "begins with /"),
+        ("[share]\ndirectories = [\"/mnt/../etc\"]", "2:16", "no `..`"),
         ("peers = 7", "1:9", "invalid type"),
         ("peers = [", "1:", ""),
     ] {

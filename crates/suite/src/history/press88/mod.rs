@@ -79,10 +79,15 @@ pub struct Pause {
 
 /// Recomputes everything.
 pub fn history() -> History {
-    let tasks: Vec<Task> = TASKS.into_iter().map(|(key, name)| Task { name, times: times(key) }).collect();
+    let tasks = tasks();
     let pauses = [(1.0, 0.25), (1.0, 0.5), (1.0, 1.0), (2.0, 3.0)].map(|(mean, deviation)| pause(mean, deviation));
     let claims = claims(&tasks);
     History { predictions: prediction::all(&tasks), tasks, pauses: pauses.to_vec(), claims }
+}
+
+/// The lines of Figure 3.
+pub fn tasks() -> Vec<Task> {
+    TASKS.into_iter().map(|(key, name)| Task { name, times: times(key) }).collect()
 }
 
 /// Figure 3 as curves.

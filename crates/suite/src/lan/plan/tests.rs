@@ -3,7 +3,7 @@ use btu_units::Time;
 
 use super::*;
 use crate::experiment::{Field, Raised, Slot};
-use crate::lan::{FilesServed, SETUP_CLIENT, ServedClient, StationDone, TaskDone};
+use crate::lan::{FilesServed, Pattern, Pauses, SETUP_CLIENT, ServedClient, StationDone, StationProgram, TaskDone};
 use crate::record::{CpuTime, Outcome, PlacedReport, Report};
 
 fn plan() -> LanPlan {
@@ -26,13 +26,18 @@ fn plan() -> LanPlan {
         },
         tasks: vec![Task::WpLoadProgram, Task::FmSort],
         levels: vec![0, 1, 3],
-        background: StationProgram::Constant,
-        record: Bytes::new(512),
+        work: records(StationProgram::Constant),
+        sizes: FileSizes::Scaled(1),
+        at: None,
         service: Span::from_milliseconds(2),
         lead: Span::from_milliseconds(300),
         target: Span::from_milliseconds(50),
         limit: Span::from_milliseconds(10),
     }
+}
+
+fn records(program: StationProgram) -> StationWork {
+    StationWork::Transactions { pattern: Pattern::Record, program, record: Bytes::new(512) }
 }
 
 fn setting() -> CellSetting {
@@ -49,8 +54,16 @@ fn seen(level: Level, change: impl FnOnce(&mut TaskDone, &mut FilesServed, &mut 
     let operation = Span::from_milliseconds(2) * u64::from(count + 1);
     let times = vec![operation * 100];
     let (read, written) = (Bytes::new(131_072), Bytes::new(131_072));
-    let mut task =
-        TaskDone { times, operations: 100, setup_operations: 6, read, written, wrong: 0, digest: "d".to_owned() };
+    let mut task = TaskDone {
+        times,
+        operations: 100,
+        setup_operations: 6,
+        read,
+        written,
+        wrong: 0,
+        digest: "d".to_owned(),
+        share: None,
+    };
     let client = |client, operations: u64| ServedClient {
         client,
         operations,
@@ -130,6 +143,42 @@ fn a_script_has_a_server_the_task_and_so_many_stations() {
     assert_eq!(steps(Level::Stations(1)), expected);
 }
 
+/// Nobody serves a share, and a host has several stations where there are fewer hosts.
+#[test]
+fn at_a_share_stations_are_spread_over_hosts() {
+    let plan = LanPlan { at: Some("/mnt/nas".into()), levels: vec![0, 6], ..plan() };
+    let steps = plan.script(&cell(Level::Stations(6)), &setting()).steps;
+    let hosts: Vec<(&str, Option<usize>)> = steps.iter().map(|step| (step.host.as_str(), step.peer)).collect();
+    let expected = ["server", "bench", "s1", "s2", "s3", "bench", "s1"].map(|host| (host, None));
+    assert_eq!(hosts, expected);
+    assert_eq!(steps[0].order.activity.kind(), "files-task");
+    let place = FilesPlace::Share { directory: "/mnt/nas".into(), run: 7 };
+    for step in &steps {
+        let found = match &step.order.activity {
+            Activity::FilesTask(task) => &task.place,
+            Activity::FilesStation(station) => &station.place,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, &place);
+    }
+    // What the clients counted nobody else did.
+    let level = Level::Stations(1);
+    let unserved = seen(level, |_, served, _| served.clients.clear());
+    assert_eq!(plan.faults(&cell(level), &unserved), Vec::<String>::new());
+}
+
+/// Room grows with what is asked for, and no stored number overflows it.
+#[test]
+fn room_is_for_the_task_and_for_all_stations() {
+    let mixed =
+        |record| StationWork::Transactions { pattern: Pattern::Mixed, program: StationProgram::Constant, record };
+    let of = |work, levels| LanPlan { levels, work, ..plan() }.room().count();
+    let none = of(records(StationProgram::Constant), vec![0]);
+    assert_eq!(of(records(StationProgram::Constant), vec![0, 10]), none + 10 * 512);
+    assert_eq!(of(mixed(Bytes::new(4096)), vec![10]), none + 10 * (1 << 20));
+    assert_eq!(of(mixed(Bytes::new(u64::MAX)), vec![100]), u64::MAX);
+}
+
 /// What the slowest part of the way is known to be: the slowdown is k + 1, by the closed form and as it was seen.
 #[test]
 fn a_server_without_a_pause_is_judged_by_hand() {
@@ -203,8 +252,8 @@ fn accounts_that_do_not_agree_void_a_cell_and_say_why() {
 #[test]
 fn a_plan_comes_back_as_it_was_stored() {
     let mean = Span::from_milliseconds(100);
-    let background = StationProgram::Normal { mean, deviation: mean, open_loop: true };
-    let plan = LanPlan { background, ..plan() };
+    let pauses = Pauses::Normal { mean, deviation: mean };
+    let plan = LanPlan { work: records(StationProgram::Paced { pauses, open_loop: true }), ..plan() };
     assert_eq!(serde_json::from_value::<LanPlan>(serde_json::to_value(&plan).unwrap()).unwrap(), plan);
     let many = LanPlan { levels: vec![0, MOST_STATIONS + 1], ..plan.clone() };
     let error = serde_json::from_value::<LanPlan>(serde_json::to_value(many).unwrap()).unwrap_err().to_string();

@@ -1,0 +1,27 @@
+//! Where files are: a server, this host's own disk, or a share.
+
+use btu_suite::activity::{FilesPlace, Token};
+
+use super::PATIENCE;
+use crate::LoadError;
+use crate::files::{LocalFiles, RemoteFiles, ShareFiles};
+use crate::nfs::Client;
+
+/// Files, by where they are.
+#[derive(Debug)]
+pub(super) enum Placed {
+    Remote(RemoteFiles),
+    Local(LocalFiles),
+    Share(ShareFiles),
+}
+
+/// Files at a place, for the client of this number.
+pub(super) fn files_at(place: &FilesPlace, token: &Token, client: u32) -> Result<Placed, LoadError> {
+    Ok(match place {
+        FilesPlace::Server(server) => {
+            Placed::Remote(RemoteFiles::new(Client::connect(*server, token, client, PATIENCE)?))
+        }
+        FilesPlace::Own { directory, room, service } => Placed::Local(LocalFiles::new(directory, *room, *service)?),
+        FilesPlace::Share { directory, run } => Placed::Share(ShareFiles::new(directory, *run, token, client)?),
+    })
+}

@@ -1,0 +1,254 @@
+//! A trace of file operations, replayed in time: what one user's programs did, a line each.
+//!
+//! ```text
+//! # seconds  operation  file        what
+//! 0.000      open       report.odt
+//! 0.004      read       report.odt  0 4096
+//! 1.250      make       report.new
+//! 1.252      write      report.new  0 16384
+//! 1.260      flush      report.new
+//! 1.262      rename     report.new  report.odt
+//! 1.300      stat       report.odt
+//! 2.000      remove     notes.txt
+//! ```
+//!
+//! Files that are used before they are made are there from the beginning, as large as the trace reads and writes them.
+//! Everything is checked when it is read: a trace that a file system could not carry out is refused with its line.
+
+mod line;
+mod state;
+
+use std::fmt;
+
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use line::Line;
+use state::State;
+
+/// Longest text.
+const LONGEST_TEXT: usize = 256 << 10;
+
+/// Most operations.
+const MOST_OPERATIONS: usize = 4000;
+
+/// Most files of one trace at a time.
+const MOST_FILES: usize = 32;
+
+/// Largest file.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// A trace is no longer than that.
+const LONGEST: Span = Span::from_seconds(300);
+
+/// The operations of a trace, checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OperationTrace {
+    text: String,
+    operations: Vec<TracedOperation>,
+    files: Vec<TracedFile>,
+    left: Vec<usize>,
+    restored: Vec<usize>,
+    names: Vec<String>,
+    room: Bytes,
+    most_files: usize,
+}
+
+/// One operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TracedOperation {
+    /// When it is due, from the trace's beginning.
+    pub at: Span,
+    /// Which name of [`OperationTrace::names`].
+    pub file: usize,
+    /// What is done with it.
+    pub doing: Replayed,
+}
+
+/// What is done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replayed {
+    /// It is looked up and opened.
+    Open,
+    /// So many octets are read from an offset; all of them are there.
+    Read {
+        /// From where.
+        offset: u64,
+        /// How many.
+        length: usize,
+    },
+    /// So many octets are written to an offset.
+    Write {
+        /// To where.
+        offset: u64,
+        /// How many.
+        length: usize,
+    },
+    /// What was written reaches the device.
+    Flush,
+    /// It is made, or emptied.
+    Make,
+    /// Its attributes are asked for.
+    Stat,
+    /// It gets another name, by its number; a file of that name is replaced.
+    Rename(usize),
+    /// It is removed.
+    Remove,
+}
+
+/// A file that is there from the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TracedFile {
+    /// Which name of [`OperationTrace::names`].
+    pub file: usize,
+    /// Its size in octets.
+    pub size: usize,
+}
+
+/// What is wrong with a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {problem}")]
+pub struct TraceError {
+    /// From 1.
+    pub line: usize,
+    /// What, and what would be right.
+    pub problem: String,
+}
+
+impl TraceError {
+    fn at(line: usize, problem: impl Into<String>) -> Self {
+        Self { line, problem: problem.into() }
+    }
+}
+
+impl OperationTrace {
+    /// Reads a trace.
+    ///
+    /// # Errors
+    /// The first line that is wrong, and how it would be right.
+    pub fn read(text: &str) -> Result<Self, TraceError> {
+        if text.len() > LONGEST_TEXT {
+            return Err(TraceError::at(1, format!("the trace has {} octets; {LONGEST_TEXT} at most", text.len())));
+        }
+        let mut names = Vec::new();
+        let mut lines = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let before = lines.last().map_or(Span::ZERO, |line: &Line| line.operation.at);
+            if let Some(line) = line::read(number, line, before, &mut names)? {
+                lines.push(line);
+            }
+            if lines.len() > MOST_OPERATIONS {
+                return Err(TraceError::at(number, format!("more operations than {MOST_OPERATIONS}")));
+            }
+        }
+        if lines.is_empty() {
+            return Err(TraceError::at(
+                1,
+                "no operation: a line is `SECONDS OPERATION FILE`, such as `0.5 open letter`",
+            ));
+        }
+        let files = state::files_at_first(&lines, names.len());
+        let mut state = State::of(&files, names.len());
+        for line in &lines {
+            state.follow(line, &names)?;
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            operations: lines.iter().map(|line| line.operation).collect(),
+            left: state.left(&files),
+            restored: state.restored(&files),
+            files,
+            names,
+            room: state.most_room(),
+            most_files: state.most_files(),
+        })
+    }
+
+    /// In the order of their times.
+    pub fn operations(&self) -> &[TracedOperation] {
+        &self.operations
+    }
+
+    /// The files' names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Files that are there from the beginning.
+    pub fn files(&self) -> &[TracedFile] {
+        &self.files
+    }
+
+    /// Files that are there at the end and were not at first: they are removed before the trace is replayed again.
+    pub fn left(&self) -> &[usize] {
+        &self.left
+    }
+
+    /// Files that were there at first and are gone, replaced or of another size at the end: they are made again before.
+    pub fn restored(&self) -> &[usize] {
+        &self.restored
+    }
+
+    /// From its beginning to its end: one mean gap after the last operation, where the next replay begins.
+    pub fn period(&self) -> Span {
+        let last = self.operations.last().map_or(Span::ZERO, |operation| operation.at);
+        let gaps = (self.operations.len() as u64).saturating_sub(1).max(1);
+        last + Span::from_nanoseconds(last.nanoseconds() / gaps).max(Span::from_milliseconds(1))
+    }
+
+    /// Octets of files that an operation reads and writes on the average.
+    pub fn octets(&self) -> [f64; 2] {
+        let (mut read, mut written) = (0.0, 0.0);
+        for operation in &self.operations {
+            match operation.doing {
+                Replayed::Read { length, .. } => read += length as f64,
+                Replayed::Write { length, .. } => written += length as f64,
+                _ => {}
+            }
+        }
+        [read, written].map(|octets| octets / self.operations.len() as f64)
+    }
+
+    /// Most octets that its files hold at a time.
+    pub fn room(&self) -> Bytes {
+        self.room
+    }
+
+    /// Most files that there are at a time.
+    pub fn most_files(&self) -> usize {
+        self.most_files
+    }
+}
+
+impl TryFrom<String> for OperationTrace {
+    type Error = TraceError;
+
+    fn try_from(text: String) -> Result<Self, TraceError> {
+        Self::read(&text)
+    }
+}
+
+impl From<OperationTrace> for String {
+    fn from(trace: OperationTrace) -> Self {
+        trace.text
+    }
+}
+
+impl fmt::Display for OperationTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a trace of {} operations in {}", self.operations.len(), self.period())
+    }
+}
+
+/// For fuzzers: any octets as a trace; what is read is carried out by a file system of names and sizes.
+#[doc(hidden)]
+pub fn fuzz_operation_trace(octets: &[u8]) {
+    if let Ok(trace) = OperationTrace::read(&String::from_utf8_lossy(octets)) {
+        state::replay(&trace);
+    }
+}
+
+#[cfg(test)]
+mod tests;
