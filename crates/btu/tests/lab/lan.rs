@@ -305,10 +305,13 @@ fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resume
     assert!(names("files-serve on server") && names("files-task on bench failed: NFS server"), "{invalid:?}");
 }
 
+/// The task, who makes its files, and two stations.
+const CLIENTS: usize = 4;
+
 /// Kills the file server of a cell that is under way: the only worker that listens.
 fn kill_a_server(laboratory: &Laboratory) -> bool {
     let workers = laboratory.processes().into_iter().filter(|(_, line)| line.contains("internal worker"));
-    let serving = workers.map(|(process, _)| process).find(|&process| has_thread(process, "nfs-client"));
+    let serving = workers.map(|(process, _)| process).find(|&process| threads(process, "nfs-client") >= CLIENTS);
     if let Some(process) = serving {
         // Its clients are connected; what is asked comes after `go`.
         std::thread::sleep(Duration::from_millis(250));
@@ -317,10 +320,11 @@ fn kill_a_server(laboratory: &Laboratory) -> bool {
     serving.is_some()
 }
 
-/// Whether a process has a thread of this name.
-fn has_thread(process: i32, name: &str) -> bool {
+/// How many threads of this name a process has.
+fn threads(process: i32, name: &str) -> usize {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     threads
         .filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok())
-        .any(|comm| comm.trim() == name)
+        .filter(|comm| comm.trim() == name)
+        .count()
 }

@@ -21,8 +21,9 @@ const MOST_PER_SECOND: f64 = 1e7;
 /// A larger network takes longer to be built than to be simulated.
 const MOST_STATIONS: usize = 1000;
 
-/// Ethernet's shortest frame.
+/// Ethernet's shortest and longest frame.
 const SHORTEST_FRAME: usize = 64;
+const LONGEST_FRAME: usize = 1518;
 
 /// What an operation of a task takes at the server and on the way there and back, by the number of stations.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,9 +124,9 @@ fn duration(count: u32, task: &Mean, demands: &Demands) -> Option<Span> {
     is_possible.then(|| Span::from_seconds_f64((OPERATIONS / per_second).min(LONGEST)))
 }
 
-/// A call or an answer as one frame: what more than a segment carries is taken for a longer one.
+/// A call or an answer as one frame: what it carries beyond a full one waits no further time in the simulator.
 fn frame(payload: f64) -> Bytes {
-    Bytes::new((AROUND_SEGMENT + payload.round() as usize).max(SHORTEST_FRAME) as u64)
+    Bytes::new((AROUND_SEGMENT + payload.round() as usize).clamp(SHORTEST_FRAME, LONGEST_FRAME) as u64)
 }
 
 #[cfg(test)]
