@@ -155,7 +155,8 @@ impl Policy {
             return Ok(());
         }
         let named: Vec<String> = shares.value.iter().map(|share| share.display().to_string()).collect();
-        let named = if named.is_empty() { "none is named".to_owned() } else { format!("{} are named", named.join(", ")) };
+        let named =
+            if named.is_empty() { "none is named".to_owned() } else { format!("{} are named", named.join(", ")) };
         let what = format!("{kind} in {} is in no share of this host, of which {named}", directory.display());
         Err(self.forbids(what, "share.directories", shares))
     }

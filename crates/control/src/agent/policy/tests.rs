@@ -336,7 +336,7 @@ fn station(place: FilesPlace) -> Order {
 #[test]
 fn shares_are_those_that_the_policy_names() {
     let text = "activities = [\"files-station\"]\n[share]\ndirectories = [\"/mnt/nas\"]\n";
-    let named = read::parse("btu.toml", text).unwrap();
+    let named = Policy { source: Some("btu.toml".into()), ..read::parse("btu.toml", text).unwrap() };
     let at = |directory: &str| station(FilesPlace::Share { directory: directory.into(), run: 1 });
     assert!(named.admit(at("/mnt/nas"), &elsewhere(), None).is_ok());
     for other in ["/mnt", "/mnt/nas/..", "/mnt/nas/deep", "/etc", "mnt/nas"] {
