@@ -33,7 +33,7 @@ pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCod
         crate::terminal::print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (store, run) = study::run(&options.study, common, Watch::Never, || plan(options), RunPlan::scratch)?;
+    let (store, run) = study::run(&options.study, common, Watch::Never, || plan(options), RunPlan::scratch, |_| {})?;
     gate::answer(options, &store, run)
 }
 

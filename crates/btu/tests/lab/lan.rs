@@ -83,8 +83,10 @@ fn every_number_of_stations_has_the_queue_of_its_closed_form() {
 
 fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
     let network = office(laboratory);
-    let result =
-        measured(laboratory, &arguments(&network, &["--task", "fm-index", "--stations", levels, "--most", "30 ms"]));
+    let result = measured(
+        laboratory,
+        &arguments(&network, &["--task", "wp-load-document", "--stations", levels, "--most", "30 ms"]),
+    );
     for row in result["rows"].as_array().expect("rows") {
         let Some(count @ 1..) = row["level"]["stations"].as_u64() else { continue };
         let number = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row}"));
@@ -105,7 +107,7 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
     assert!(apart < 1.05 && spread["fairness"].as_f64().expect("an index") > 0.99, "{spread}");
     // Beside the task a transaction of two operations takes 4 (k + 1) ms, which crosses 30 ms between six stations and seven.
     let users = result["users"]["fit"]["stations"]["value"].as_f64().expect("users by the curve");
-    assert!((6.0..=7.5).contains(&users), "{}", result["users"]);
+    assert!((6.0..=8.0).contains(&users), "{}", result["users"]);
 }
 
 /// A station behind a slow line waits for that, and is found among equal ones.

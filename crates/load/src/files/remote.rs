@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::{Files, Open};
 use crate::LoadError;
-use crate::nfs::{Client, Handle, MOST_DATA, NfsError, Stability};
+use crate::nfs::{Client, Handle, NfsError, Stability};
 
 /// The root directory of an NFS server. A call each: LOOKUP opens and looks at a file, CREATE makes one, READ and WRITE take up to
 /// 1 MiB at a time, COMMIT flushes; nothing is closed, since the server keeps no open files.
@@ -54,10 +54,7 @@ impl Files for RemoteFiles {
     }
 
     fn write_at(&mut self, file: &Handle, offset: u64, octets: &[u8]) -> Result<(), LoadError> {
-        for (index, block) in octets.chunks(MOST_DATA).enumerate() {
-            self.client.write_at(file, offset + (index * MOST_DATA) as u64, block, Stability::Unstable)?;
-        }
-        Ok(())
+        Ok(self.client.write_at(file, offset, octets, Stability::Unstable)?)
     }
 
     fn flush(&mut self, file: &Handle) -> Result<(), LoadError> {

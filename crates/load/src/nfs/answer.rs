@@ -186,6 +186,31 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// Most octets of one READ and of one WRITE, as FSINFO says (section 3.3.19): a server may hang up on whoever asks for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) read: usize,
+    pub(super) write: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { read: MOST_DATA, write: MOST_DATA }
+    }
+}
+
+impl Limits {
+    /// What is said of preferred sizes, of directories and of times is left.
+    pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+        Attributes::read_optional(from)?;
+        let [read, _, _, write] = [from.number()?, from.number()?, from.number()?, from.number()?];
+        if read == 0 || write == 0 {
+            return Err(Garbled);
+        }
+        Ok(Self { read: MOST_DATA.min(read as usize), write: MOST_DATA.min(write as usize) })
+    }
+}
+
 /// What a WRITE left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Written {
@@ -216,6 +241,7 @@ pub(super) fn read_all(octets: &[u8]) {
     let _ = Found::read_looked_up(&mut reader.clone());
     let _ = Found::read_made(&mut reader.clone());
     let _ = Piece::read(&mut reader.clone());
+    let _ = Limits::read(&mut reader.clone());
     let _ = Written::read(&mut reader.clone());
     let _ = read_committed(&mut reader.clone());
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use btu_suite::activity::Token;
 use btu_units::Span;
 
-use super::answer::{self, Attributes, Found, Piece, Written};
+use super::answer::{self, Attributes, Found, Limits, Piece, Written};
 use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability};
 use super::rpc::{self, CallHeader, Credential};
 use super::xdr::{Garbled, Reader, Writer};
@@ -27,6 +27,8 @@ pub struct Client {
     root: Handle,
     transaction: u32,
     calls: u64,
+    /// Most octets of a READ and of a WRITE, [`MOST_DATA`] at most.
+    limits: Limits,
     patience: Span,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -66,7 +68,10 @@ impl Client {
     ) -> Result<Self, NfsError> {
         let credential = Credential::new(&Token::default(), client);
         let root = mount::root_of(server, mount_port, path, &credential, patience)?;
-        Self::begin(server, credential, root, patience)
+        let mut mounted = Self::begin(server, credential, root, patience)?;
+        mounted.limits = mounted.call("FSINFO", &Call::FileSystemInformation { node: root }, Limits::read)?;
+        mounted.calls = 0;
+        Ok(mounted)
     }
 
     fn begin(server: SocketAddr, credential: Credential, root: Handle, patience: Span) -> Result<Self, NfsError> {
@@ -77,6 +82,7 @@ impl Client {
             root,
             transaction: 0,
             calls: 0,
+            limits: Limits::default(),
             patience,
             input: Vec::new(),
             output: Vec::new(),
@@ -161,13 +167,13 @@ impl Client {
         self.call("SETATTR", &Call::SetSize { node: *file, size: Some(size) }, |_| Ok(()))
     }
 
-    /// READ: up to [`MOST_DATA`] octets from `offset`. Returns how many came and whether the file ends with them; servers may send
+    /// READ: up to [`MOST_DATA`] octets from `offset`, or fewer where the server takes no more. Returns how many came and whether the file ends with them; servers may send
     /// fewer than were asked for.
     ///
     /// # Errors
     /// As of every call.
     pub fn read_at(&mut self, file: &Handle, offset: u64, into: &mut [u8]) -> Result<(usize, bool), NfsError> {
-        let count = into.len().min(MOST_DATA);
+        let count = into.len().min(self.limits.read);
         self.call("READ", &Call::Read { node: *file, offset, count: count as u32 }, |from| {
             let piece = Piece::read(from)?;
             into.get_mut(..piece.data.len()).ok_or(Garbled)?.copy_from_slice(piece.data);
@@ -175,7 +181,7 @@ impl Client {
         })
     }
 
-    /// WRITE: up to [`MOST_DATA`] octets at `offset`.
+    /// WRITE: all octets at `offset`, in calls of up to [`MOST_DATA`], or fewer where the server takes no more.
     ///
     /// # Errors
     /// As of every call; a server that took less than was sent is one without room.
@@ -186,8 +192,9 @@ impl Client {
         octets: &[u8],
         stability: Stability,
     ) -> Result<(), NfsError> {
-        for (index, data) in octets.chunks(MOST_DATA).enumerate() {
-            let offset = offset + (index * MOST_DATA) as u64;
+        let most = self.limits.write;
+        for (index, data) in octets.chunks(most).enumerate() {
+            let offset = offset + (index * most) as u64;
             let call = Call::Write { node: *file, offset, stability, data };
             let written = self.call("WRITE", &call, Written::read)?;
             self.all_written(written, data.len())?;
