@@ -12,12 +12,13 @@ use rusqlite::{ErrorCode, params};
 use serde::de::DeserializeOwned;
 
 use crate::lock::RunLock;
+use crate::packed::{Packed, RECORD, pack};
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
 pub(crate) const INSERT: &str = "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
-    goodput_bits_per_second, duration_ns, host_duration_ns, record)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    goodput_bits_per_second, duration_ns, host_duration_ns, record, packed)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '', ?11)";
 
 /// What of a cell stands in columns of its own. A host activity alone has no component and no message.
 pub(crate) struct Columns<'a> {
@@ -116,7 +117,7 @@ impl Store {
             columns.goodput_bits_per_second,
             columns.duration_ns,
             columns.host_duration_ns,
-            record
+            pack(record)
         ]);
         match outcome {
             Ok(_) => {
@@ -140,17 +141,18 @@ impl Store {
 
     /// Every stored record of a run of any suite, in the order of its plan.
     pub fn records<T: DeserializeOwned + Send>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
-        let sql = "SELECT id, record FROM cells WHERE run = ?1 ORDER BY block, position, id";
-        let texts: Vec<String> = self.texts(run, sql)?;
-        // A full run has a hundred megabytes of them, and nearly all the time of reading it goes into taking them apart.
+        let packed = self.packed(run)?;
+        // A full run has a hundred megabytes of them unpacked, and nearly all the time of reading it goes into taking them apart: each
+        // is unpacked by itself, so that never all of them are in memory as text.
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let share = texts.len().div_ceil(threads).max(1);
-        let parts: Vec<serde_json::Result<Vec<T>>> = thread::scope(|scope| {
-            let part = |texts: &[String]| texts.iter().map(|text| serde_json::from_str(text)).collect();
-            let parts: Vec<_> = texts.chunks(share).map(|texts| scope.spawn(move || part(texts))).collect();
+        let share = packed.len().div_ceil(threads).max(1);
+        let parts: Vec<Result<Vec<T>, String>> = thread::scope(|scope| {
+            let one = |packed: &Packed| serde_json::from_str(&packed.text()?).map_err(|error| error.to_string());
+            let part = move |packed: &[Packed]| packed.iter().map(one).collect();
+            let parts: Vec<_> = packed.chunks(share).map(|packed| scope.spawn(move || part(packed))).collect();
             parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
-        let mut records = Vec::with_capacity(texts.len());
+        let mut records = Vec::with_capacity(packed.len());
         for part in parts {
             records.extend(
                 part.map_err(|error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})")))?,
@@ -159,19 +161,18 @@ impl Store {
         Ok(records)
     }
 
-    /// The second column of what `sql` selects of a run.
-    fn texts(&self, run: RunId, sql: &str) -> Result<Vec<String>, StoreError> {
+    /// The records of a run as they are kept.
+    fn packed(&self, run: RunId) -> Result<Vec<Packed>, StoreError> {
+        let sql = format!("SELECT {RECORD} FROM cells WHERE run = ?1 ORDER BY block, position, id");
         let explain = self.explain("read the cells");
-        let mut select = self.connection.prepare_cached(sql).map_err(&explain)?;
+        let mut select = self.connection.prepare_cached(&sql).map_err(&explain)?;
         let mut rows = select.query([run]).map_err(&explain)?;
-        let mut texts = Vec::new();
+        let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(&explain)? {
-            let record = row.get_ref(1).map_err(&explain)?;
-            let text = record.as_str();
-            let text = text.map_err(|error| self.damaged_run(run, format!("a cell is no text ({error})")))?;
-            texts.push(text.to_owned());
+            let record = row.get(0);
+            all.push(record.map_err(|error| self.damaged_run(run, format!("a cell is no text ({error})")))?);
         }
-        Ok(texts)
+        Ok(all)
     }
 
     pub(crate) fn damaged(&self, what: String) -> StoreError {

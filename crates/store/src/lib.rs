@@ -22,6 +22,7 @@ mod error;
 mod keep;
 mod lock;
 mod machines;
+mod packed;
 mod place;
 mod plain;
 mod read;
@@ -64,6 +65,21 @@ impl Store {
         place::prepare(&path)?;
         let locks = Locks::beside(&path);
         let connection = schema::open(&path, &locks)?;
+        Ok(Self { path, connection, locks })
+    }
+
+    /// Opens the database for who only looks at it: one that may not be written is read as it is.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; a database of an older schema has to be written once.
+    pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let refused = match Self::open(path) {
+            Err(error @ StoreError::Unwritable { .. }) if path.is_file() => error,
+            opened => return opened,
+        };
+        let (path, locks) = (path.to_owned(), Locks::beside(path));
+        let connection = schema::open_to_read(&path).map_err(|_| refused)?;
         Ok(Self { path, connection, locks })
     }
 

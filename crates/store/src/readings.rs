@@ -6,12 +6,13 @@ use btu_suite::record::CellRecord;
 use rusqlite::params;
 use serde_json::json;
 
+use crate::packed::Packed;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
 /// The speed of bulk and datagrams is in a column of its own; that of other rows has to be worked out.
 const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
-    iif(component = '' OR component LIKE 'INTERACTIVE/%', record, NULL)
+    iif(component = '' OR component LIKE 'INTERACTIVE/%', coalesce(packed, record), NULL)
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
 
 /// A cell's columns.
@@ -21,7 +22,7 @@ struct Columns {
     message_bytes: i64,
     load: String,
     goodput_bits_per_second: Option<f64>,
-    record: Option<String>,
+    record: Option<Packed>,
 }
 
 impl Store {
@@ -53,7 +54,8 @@ impl Store {
         let unreadable = |error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})"));
         let block = columns.block;
         if let Some(record) = columns.record {
-            return serde_json::from_str::<CellRecord>(&record).map(|cell| Reading::of(&cell)).map_err(unreadable);
+            let text = record.text().map_err(|error| self.damaged_run(run, format!("a cell: {error}")))?;
+            return serde_json::from_str::<CellRecord>(&text).map(|cell| Reading::of(&cell)).map_err(unreadable);
         }
         let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
         let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});

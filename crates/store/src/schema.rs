@@ -14,6 +14,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("migrations/001-runs.sql")),
     M::up(include_str!("migrations/002-machines.sql")),
     M::up(include_str!("migrations/003-imports.sql")),
+    M::up(include_str!("migrations/004-packed.sql")),
 ];
 
 /// `PRAGMA application_id`, set by the first migration: the four letters `BTUr`.
@@ -36,6 +37,23 @@ pub(crate) fn open(path: &Path, locks: &Locks) -> Result<Connection, StoreError>
     // A commit returns when the log has reached the device. NORMAL would lose the last cells in a power cut.
     connection.pragma_update(None, "synchronous", "FULL").map_err(explain)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(explain)?;
+    Ok(connection)
+}
+
+/// Opens a file that cannot be written, of the schema that this program writes: nobody else can write it either, or the file
+/// beside it that readers and writers share could be made.
+pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let explain = |source| StoreError::from_sqlite(path, "open the database to read it", source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let escaped = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let uri = format!("file:{escaped}?immutable=1");
+    let connection = Connection::open_with_flags(uri, flags).map_err(explain)?;
+    if version(path, &connection)? < latest() {
+        return Err(StoreError::Damaged {
+            path: path.to_owned(),
+            what: "an older schema, which cannot be upgraded".to_owned(),
+        });
+    }
     Ok(connection)
 }
 
@@ -79,6 +97,19 @@ fn upgrade(path: &Path, connection: &mut Connection, locks: &Locks) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_written_can_be_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs?#.sqlite");
+        std::fs::File::create(&path).unwrap();
+        let connection = open(&path, &Locks::beside(&path)).unwrap();
+        connection.pragma_update(None, "wal_checkpoint", "TRUNCATE").ok();
+        drop(connection);
+        let read = open_to_read(&path).unwrap();
+        assert_eq!(read.query_row("SELECT count(*) FROM runs", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+        assert!(read.execute("DELETE FROM runs", []).is_err());
+    }
 
     #[test]
     fn the_migrations_are_sound() {

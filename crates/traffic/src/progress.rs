@@ -1,9 +1,9 @@
-//! The course of a flow in at most a thousand points, however long it lasts.
+//! The course of a flow in at most two hundred points, however long it lasts.
 
 use btu_units::Span;
 
 /// Most points kept.
-pub(crate) const MOST: usize = 1000;
+pub(crate) const MOST: usize = 200;
 
 /// The closest that two points come: 100 us.
 const CLOSEST_NS: u64 = 100_000;

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::line::{CellLine, End, EnvironmentLine, EventLine, Head, Line, RunLine};
 use super::readable::Readable;
 use super::{ARCHIVE_VERSION, ArchiveError};
+use crate::packed::Packed;
 use crate::run::{RunId, State};
 use crate::{Store, StoreError};
 
@@ -20,7 +21,7 @@ const RUN: &str = "SELECT uuid, suite, profile, network, label, state, created, 
 const ENVIRONMENTS: &str = "SELECT moment, document FROM environments WHERE run = ?1 ORDER BY id";
 const EVENTS: &str = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
 const CELLS: &str = "SELECT block, position, component, message_bytes, load, valid, goodput_bits_per_second,
-    duration_ns, host_duration_ns, record FROM cells WHERE run = ?1 ORDER BY id";
+    duration_ns, host_duration_ns, coalesce(packed, record) FROM cells WHERE run = ?1 ORDER BY id";
 
 const OPERATION: &str = "export runs";
 
@@ -115,8 +116,18 @@ fn cell_line(row: &Row<'_>) -> rusqlite::Result<CellLine> {
         goodput_bits_per_second: row.get(6)?,
         duration_ns: row.get(7)?,
         host_duration_ns: row.get(8)?,
-        record: raw(row, 9)?,
+        record: record(row, 9)?,
     })
+}
+
+/// A cell's record, in whichever form it is kept.
+fn record(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
+    let packed: Packed = row.get(column)?;
+    let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Blob, error)
+    };
+    let text = packed.text().map_err(|error| unreadable(error.into()))?.into_owned();
+    RawValue::from_string(text).map_err(|error| unreadable(error.into()))
 }
 
 /// A column of JSON as it stands.

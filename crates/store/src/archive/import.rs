@@ -11,6 +11,7 @@ use super::readable::Readable;
 use super::reader::{parse, read};
 use super::{ArchiveError, document};
 use crate::keep::check_tag;
+use crate::packed::pack;
 use crate::plain::is_plain;
 use crate::run::{Level, Moment, RunId, State};
 use crate::{Store, StoreError};
@@ -269,7 +270,7 @@ impl Insert<'_> {
             line.goodput_bits_per_second,
             line.duration_ns,
             line.host_duration_ns,
-            line.record.get()
+            pack(line.record.get())
         ];
         self.execute(crate::cells::INSERT, values)
     }

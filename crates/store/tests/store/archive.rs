@@ -320,7 +320,7 @@ fn import_on_a_small_disk() {
     let Some(directory) = std::env::var_os(DATABASE) else { return };
     let mount_point = Path::new(&directory);
     let file = std::fs::read(mount_point.join("archive")).unwrap();
-    let options = Some("size=1m");
+    let options = Some("size=300k");
     nix::mount::mount(Some("tmpfs"), mount_point, Some("tmpfs"), nix::mount::MsFlags::empty(), options).unwrap();
     let mut store = open(&mount_point.join("runs.sqlite"));
     let refused = store.import(Cursor::new(&file)).unwrap_err();

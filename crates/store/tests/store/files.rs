@@ -190,6 +190,7 @@ fn a_read_only_directory_or_file_is_named() {
     open(&path);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
     refusal(&path);
+    assert!(Store::open_to_read(&path).unwrap().runs().unwrap().is_empty(), "it can be looked at");
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
     refusal(&directory.path().join("other.sqlite"));
     refusal(&directory.path().join("btu/runs.sqlite"));

@@ -220,7 +220,7 @@ fn an_unreadable_cell_is_named() {
     let mut store = open(&path);
     let lock = create(&mut store);
     store.save_cell(&lock, &cell(0, 0, row())).unwrap();
-    Connection::open(&path).unwrap().execute("UPDATE cells SET record = '{\"row\": 3}'", []).unwrap();
+    Connection::open(&path).unwrap().execute("UPDATE cells SET packed = NULL, record = '{\"row\": 3}'", []).unwrap();
     let refused = store.cells(lock.run()).unwrap_err();
     assert!(matches!(&refused, StoreError::DamagedRun { run, .. } if *run == lock.run()), "{refused}");
     assert!(refused.to_string().contains("`btu rm r1 --yes` deletes this one"), "{refused}");
