@@ -67,8 +67,8 @@ fn ready(place: &str, code: Option<&str>) {
 /// The example reads the code from standard input: every user of a machine sees the command lines of all.
 fn invitation(code: &str) -> String {
     format!(
-        "pairing code {code}, good for ten minutes; for one command on the other machine, which reads it from standard input, for \
-         example:\n  btu rate --hosts FILE --pair NAME=@-"
+        "pairing code {code}, good for ten minutes and one command on the other machine, which reads it from standard input, for \
+         example:\n  btu pipe --to NAME=ADDRESS --pair NAME=@- --precision quick --sizes 1,64KiB"
     )
 }
 
@@ -96,7 +96,9 @@ mod tests {
         let said = invitation("K7QF-9M2R");
         let (told, example) = said.split_once('\n').expect("two lines");
         assert!(
-            told.contains("K7QF-9M2R") && !example.contains("K7QF") && example.contains("--pair NAME=@-"),
+            told.contains("K7QF-9M2R")
+                && !example.contains("K7QF")
+                && example.contains("--to NAME=ADDRESS --pair NAME=@-"),
             "{said}"
         );
     }

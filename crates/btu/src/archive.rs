@@ -1,7 +1,8 @@
 //! `btu tag`, `btu rm`, `btu export`, `btu import`: keeping runs, and carrying them about.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write, stderr, stdin};
+use std::io::{BufWriter, IsTerminal, Read, Seek, Write, stderr, stdin};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -72,12 +73,28 @@ fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
 pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let runs = named(&store, &export.runs)?;
-    let path = &export.output;
+    let Some(path) = export.output.as_ref().filter(|path| path.as_os_str() != "-") else {
+        return stream(&store, &runs, export.output.is_some());
+    };
     let size = write(&store, &runs, path)?;
     if common.json {
         return print_json(&serde_json::json!({"exported": runs, "file": path, "bytes": size}));
     }
     print(&format!("exported {} to {}, {}", list(&runs), path.display(), btu_units::Bytes::new(size)))
+}
+
+/// Writes runs to standard output, which has to be a pipe or a file, unless it was asked for by name.
+fn stream(store: &Store, runs: &[RunId], is_asked: bool) -> anyhow::Result<()> {
+    let out = std::io::stdout().lock();
+    if out.is_terminal() {
+        let problem = if is_asked { "runs are nothing for a terminal" } else { "standard output is a terminal" };
+        return Err(Refusal::Usage(format!("{problem}: give a file with -o, or a pipe")).into());
+    }
+    match store.export(runs, BufWriter::new(out)) {
+        Ok(mut out) => Ok(out.flush().context("writing to standard output")?),
+        Err(ArchiveError::Io(error)) => Err(anyhow::Error::from(error).context("writing to standard output")),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Writes beside the file and moves it into its place when it is whole; says how large it is.
@@ -118,9 +135,14 @@ struct Line<'a> {
 
 /// Stores the runs of a file.
 pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
-    let path = &import.file;
-    let file = File::open(path).map_err(|error| Refusal::Usage(format!("reading {}: {error}", path.display())))?;
+    let is_stream = import.file.as_os_str() == "-";
+    let path = if is_stream { Path::new("standard input") } else { &import.file };
     let mut store = preflight::store(common)?;
+    let file = if is_stream {
+        spooled(store.path().parent().unwrap_or(Path::new(".")))?
+    } else {
+        File::open(path).map_err(|error| Refusal::Usage(format!("reading {}: {error}", path.display())))?
+    };
     let imported = store.import(file).map_err(|error| explain(path, error))?;
     if common.json {
         let lines: Vec<Line> =
@@ -131,6 +153,28 @@ pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
         if run.new { format!("{}  imported", run.run) } else { format!("{}  was here already", run.run) }
     };
     print(&imported.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// No archive that is read from a stream is larger.
+const MOST_OF_STREAM: u64 = 8 << 30;
+
+/// Standard input as a file, because an archive is read twice: checked first, then stored. It has no name, so nothing is left of it.
+fn spooled(directory: &Path) -> anyhow::Result<File> {
+    let path = directory.join(format!("import-{}.part", std::process::id()));
+    let unwritable = |error: &std::io::Error| files::unwritable(&path, error);
+    let opened = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
+    let mut file = opened.map_err(|error| unwritable(&error))?;
+    std::fs::remove_file(&path).map_err(|error| unwritable(&error))?;
+    let taken =
+        std::io::copy(&mut stdin().lock().take(MOST_OF_STREAM + 1), &mut file).context("reading standard input")?;
+    if taken > MOST_OF_STREAM {
+        return Err(Refusal::Usage(
+            "standard input has more than an archive may have; nothing was imported".to_owned(),
+        )
+        .into());
+    }
+    file.rewind()?;
+    Ok(file)
 }
 
 /// A bad file is the user's to mend, a full disk the machine's.

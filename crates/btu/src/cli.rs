@@ -26,6 +26,7 @@ mod sim;
 mod speed;
 mod study;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use btu_control::coordinator::{ExternalFtp, FtpAddressError};
@@ -65,11 +66,35 @@ use crate::exit::Refusal;
 
 /// Reads the command line; ends the process where clap can say what is wrong with it, or was asked for help.
 pub(crate) fn read() -> Result<Arguments, Refusal> {
+    if std::env::args_os().len() <= 1 {
+        // Whoever types the name alone wants to know what it is good for. A reader that has gone away is no error.
+        let _ = writeln!(std::io::stdout(), "{QUESTIONS}");
+        std::process::exit(0);
+    }
     let mut command = Arguments::command();
     let matches = command.get_matches_mut();
     resume::check(&command, &matches)?;
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
+
+/// What `btu` alone prints.
+const QUESTIONS: &str = "\
+btu: Bits To the User, what a network really gives
+
+How fast is it to that host, and how long do requests wait meanwhile?
+  btu speed --ssh HOST
+Is my queue bloated? See one that is, and the same line with a fair queue:
+  btu speed --network home-bloated --from laptop --to server -C cubic
+What does an application get while this machine also works?
+  btu rate
+Did the upgrade hurt? Measure before and after, and compare:
+  btu rate --tag before
+  btu rate --tag after
+  btu compare tag:before tag:after
+What will a transfer take, and what limits it?
+  btu model citi-1989-light --transfer '100 MB'
+
+`btu help` lists all commands, `btu help COMMAND` explains one with examples.";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -215,6 +240,7 @@ Sizes are written with their unit: 4KB is 4000 bytes, 4KiB is 4096.";
 const SHOW_EXAMPLES: &str = "\
 Examples:
   btu show                the newest run
+  btu show r12 --all      every table
   btu show r12 --cells    every measured cell
   btu show r12 --json     everything that was worked out, as JSON";
 
@@ -243,7 +269,7 @@ impl ProfileName {
 #[derive(Debug, Args)]
 pub(crate) struct Rate {
     /// How long and how often
-    #[arg(long, value_enum, default_value = "quick")]
+    #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
     /// `veth`, as fast as this host goes, the rate of an emulated path, such as '10 Mb/s', or a network file [default: veth]
     #[arg(long, value_name = "veth|RATE|FILE")]
@@ -302,6 +328,9 @@ pub(crate) struct Rate {
     pub(crate) resuming: Resuming,
     #[command(flatten)]
     pub(crate) naming: Naming,
+    /// Every table at the end, not the first screen alone
+    #[arg(long)]
+    pub(crate) all: bool,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -337,6 +366,9 @@ pub(crate) struct Show {
     /// Every measured cell with its faults
     #[arg(long)]
     pub(crate) cells: bool,
+    /// Every table, not the first screen alone
+    #[arg(long, conflicts_with = "cells")]
+    pub(crate) all: bool,
 }
 
 /// Parts that btu starts itself; not for users, and free to change.
@@ -451,6 +483,10 @@ fn load(text: &str) -> Result<Load, String> {
 }
 
 #[cfg(test)]
+#[path = "../tests/support/console.rs"]
+mod console;
+
+#[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
@@ -459,6 +495,30 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    /// What a reader of README and docs types is a command line of this program. `tests/commands/documents.rs` runs those that need
+    /// neither hosts nor time.
+    #[test]
+    fn every_command_line_of_the_documents_can_be_read() {
+        let commands = console::commands();
+        assert!(commands.iter().filter(|written| written.is_whole).count() > 80, "{}", commands.len());
+        let mut wrong = Vec::new();
+        for written in &commands {
+            let words = std::iter::once("btu").chain(written.arguments.iter().map(String::as_str));
+            if let Err(error) = Arguments::try_parse_from(words) {
+                use clap::error::ErrorKind::{
+                    ArgumentConflict, DisplayHelp, DisplayVersion, InvalidSubcommand, UnknownArgument,
+                };
+                // In a sentence a command may stand without all that it needs, but not with what there is not.
+                let is_made_up = matches!(error.kind(), UnknownArgument | InvalidSubcommand | ArgumentConflict);
+                let is_help = matches!(error.kind(), DisplayHelp | DisplayVersion);
+                if !is_help && (written.is_whole || is_made_up) {
+                    wrong.push(format!("{}: btu {}\n{error}", written.place, written.arguments.join(" ")));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]

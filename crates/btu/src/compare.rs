@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use btu_report::html::html;
-use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
+use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen};
 use btu_stats::Level;
 use btu_store::{RunRow, Store};
 use btu_suite::compare::{ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Reading, compare};
@@ -16,9 +16,11 @@ use serde::de::DeserializeOwned;
 
 use crate::cli::{Common, Compare, CompareFormat};
 use crate::exit::SLOWER;
-use crate::terminal::{file_options, print, text_options};
+use crate::terminal::{again, file_options, print, text_options};
 use crate::{files, preflight, suites};
 use sides::Chosen;
+
+pub(crate) use history::of_machine;
 
 /// The level of every interval.
 const LEVEL: Level = Level::P95;
@@ -63,7 +65,7 @@ struct Document<'a, R> {
 
 /// Compares, and says by the exit code whether a side is slower than allowed.
 pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
-    let store = preflight::store(common)?;
+    let store = preflight::stored(common)?;
     let first = sides::first(&store, arguments)?;
     suites::of(&first)?.compare(&store, arguments, common)
 }
@@ -114,9 +116,10 @@ fn show<R: ComparedRow + Serialize>(
     deliver(output, |options| {
         Ok(match format {
             CompareFormat::Json => serde_json::to_string_pretty(&Document { comparison, gates })? + "\n",
-            CompareFormat::Text => comparison_text(comparison, arguments.all, options),
+            CompareFormat::Text if arguments.all => comparison_text(comparison, true, options),
+            CompareFormat::Text => first_screen(&comparison_page(comparison, &again()), options),
             CompareFormat::Markdown => comparison_markdown(comparison),
-            CompareFormat::Html => html(&comparison_page(comparison)),
+            CompareFormat::Html => html(&comparison_page(comparison, &again())),
         })
     })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use btu_network::{
     Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace, settings_of,
 };
-use btu_units::shell_word;
+use btu_units::{BitRate, shell_word};
 
 use crate::exit::Refusal;
 
@@ -61,11 +61,11 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     }
     let path = Path::new(what);
     let text = File::open(path).and_then(bounded).map_err(|error| {
-        let plain = !what.contains(['/', '.']);
-        if plain && error.kind() == std::io::ErrorKind::NotFound {
-            no_such_network(what)
-        } else {
-            unreadable(what, &error)
+        let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+        match wrong_rate(what) {
+            Some(why) if is_missing => why,
+            None if is_missing && !what.contains(['/', '.']) => no_such_network(what),
+            _ => unreadable(what, &error),
         }
     })?;
     let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -169,6 +169,13 @@ fn unreadable(what: &str, error: &std::io::Error) -> Refusal {
     Refusal::Usage(format!("reading {what}: {error}"))
 }
 
+/// Why this is no rate of a line, where it looks like one: it begins with a digit.
+fn wrong_rate(what: &str) -> Option<Refusal> {
+    let begins_with_digit = what.trim_start().starts_with(|first: char| first.is_ascii_digit());
+    let error = begins_with_digit.then(|| what.parse::<BitRate>().err())??;
+    Some(Refusal::Usage(format!("{error}; there is no file of that name either")))
+}
+
 fn no_such_network(what: &str) -> Refusal {
     let names = library().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     Refusal::Usage(format!("there is no file and no library network `{what}`; the library has {names}"))
@@ -204,6 +211,18 @@ mod tests {
     fn a_missing_network_is_answered_with_the_library() {
         assert!(network("no-such-network", &[]).unwrap_err().to_string().contains("laboratory-1995"));
         assert!(network("./none.toml", &[]).unwrap_err().to_string().contains("reading ./none.toml"));
+    }
+
+    /// A rate with a wrong unit is answered as network files answer it.
+    #[test]
+    fn a_rate_that_is_none_is_told_its_units() {
+        for (wrong, said) in
+            [("10 MB/s", "`MB/s` is not a unit here"), ("10mbps", "`mbps`"), ("10Mbit", "`Mbit`"), ("10", "missing")]
+        {
+            let error = network(wrong, &[]).unwrap_err().to_string();
+            assert!(error.contains(said) && error.contains("Mb/s, Gb/s"), "{wrong}: {error}");
+        }
+        assert!(network("10.toml", &[]).unwrap_err().to_string().contains("10.toml"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod app;
 mod archive;
 mod cli;
 mod compare;
+mod complete;
 mod copy;
 mod doctor;
 mod exit;
@@ -48,6 +49,7 @@ mod terminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    complete::answer();
     let allowed = cli::read().and_then(|arguments| privilege::settle(&arguments.command).map(|()| arguments));
     let arguments = match allowed {
         Ok(arguments) => arguments,

@@ -4,7 +4,7 @@ mod most;
 
 use btu_model::predict::{self, Prediction, Question, Range, Transfer};
 use btu_network::Drawing;
-use btu_report::{SweepTable, model_text, sweep_csv, sweep_picture, sweep_text, workbook};
+use btu_report::{SweepTable, first_screen, model_page, model_text, sweep_csv, sweep_picture, sweep_text, workbook};
 
 use crate::cli::{Common, Model};
 use crate::exit::Refusal;
@@ -32,7 +32,12 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
             if common.json {
                 return terminal::print_json(&prediction);
             }
-            terminal::print(&model_text(&prediction, &drawing.about, &terminal::text_options()))
+            let options = terminal::text_options();
+            terminal::print(&if model.all {
+                model_text(&prediction, &drawing.about, &options)
+            } else {
+                first_screen(&model_page(&prediction, &format!("{} --all", terminal::again())), &options)
+            })
         }
     }
 }

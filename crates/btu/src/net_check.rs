@@ -9,7 +9,7 @@ use btu_network::{Drawing, library, library_text};
 
 use crate::cli::{Check, Common};
 use crate::exit::Refusal;
-use crate::files;
+use crate::{files, terminal};
 
 /// Reads each file; prints what it draws, or what is wrong with it.
 pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
@@ -66,10 +66,13 @@ pub(crate) fn list(common: &Common) -> anyhow::Result<()> {
 }
 
 /// Prints one of the library's files.
-pub(crate) fn show(name: &str) -> anyhow::Result<()> {
+pub(crate) fn show(name: &str, common: &Common) -> anyhow::Result<()> {
     let text = library_text(name).ok_or_else(|| {
         let names = library().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         Refusal::Usage(format!("the library has no network `{name}`; it has {names}"))
     })?;
+    if common.json {
+        return terminal::print_json(&serde_json::json!({ "name": name, "toml": text }));
+    }
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }

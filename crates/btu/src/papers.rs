@@ -1,18 +1,16 @@
 //! Shell completions and manual pages.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::cli::Arguments;
+use crate::complete;
 
 /// Prints the completion script of `shell`.
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "btu", &mut script);
-    Ok(std::io::stdout().write_all(&script)?)
+    complete::print_script(&shell.to_string())
 }
 
 /// Writes a page for btu and one for each of its commands.

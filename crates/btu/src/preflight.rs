@@ -50,6 +50,19 @@ pub(crate) fn store(common: &Common) -> Result<Store, Refusal> {
     Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
 }
 
+/// Opens the database of runs for a command that only looks at them: it may be on a disk that cannot be written.
+pub(crate) fn stored(common: &Common) -> Result<Store, Refusal> {
+    let path = match &common.data {
+        Some(directory) => directory.join(DATABASE),
+        None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
+    };
+    // Where there is none yet, an empty one is made, with the same checks as for writing.
+    if !path.is_file() {
+        return store(common);
+    }
+    Store::open_to_read(path).map_err(|error| Refusal::Machine(error.to_string()))
+}
+
 /// Whether the external FTP server, if one is asked for, takes connections.
 pub(crate) fn ftp_server(rate: &Rate) -> Result<(), Refusal> {
     let Some(external) = &rate.ftp_server else { return Ok(()) };

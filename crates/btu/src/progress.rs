@@ -104,7 +104,8 @@ impl Observer for Bar {
         self.drawn.set_length(progress.expected as u64);
         self.drawn.set_position(progress.done as u64);
         let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
-        self.drawn.set_message(format!("{left} left  block {}  {}", progress.block + 1, progress.cell));
+        let so_far = if progress.so_far.is_empty() { String::new() } else { format!("\n{}", progress.so_far) };
+        self.drawn.set_message(format!("{left} left  block {}  {}{so_far}", progress.block + 1, progress.cell));
         self.cell = (progress.cell.clone(), progress.block);
     }
 

@@ -17,7 +17,7 @@ use crate::terminal::{print, print_json, text_options};
 
 /// Prints the ranking.
 pub(crate) fn run(asked: &Rank, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = preflight::stored(common)?;
     let page = page(&store, asked)?;
     if common.json { print_json(&page) } else { print(&rank_text(&page, &text_options())) }
 }

@@ -3,10 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use btu_report::html::html;
-use btu_report::{csv, markdown, page_workbook, svg};
+use btu_report::{csv, markdown, page_workbook, raw_csv, svg};
 use btu_store::{RunRow, Store};
 use btu_suite::history::Study;
 
@@ -18,7 +19,7 @@ use crate::{files, preflight, suites};
 /// Makes a report.
 pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
     check(report)?;
-    let store = preflight::store(common)?;
+    let store = preflight::stored(common)?;
     let row = store.run(&report.run)?;
     // `--json` holds for every command, and means that format here.
     let format = if common.json { Format::Json } else { report.format };
@@ -26,10 +27,8 @@ pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
     let content = content(format, &store, &row, report, to.is_none())?;
     let Some(path) = to else { return write_out(&content) };
     files::save(&path, &content)?;
-    if report.open {
-        open(&path)?;
-    }
-    print(&format!("Report of run {} is in {}\n", row.summary.id, path.display()))
+    print(&format!("Report of run {} is in {}\n", row.summary.id, path.display()))?;
+    if report.open { open(&path) } else { Ok(()) }
 }
 
 /// What makes no sense is refused before anything is read.
@@ -69,6 +68,7 @@ fn content(format: Format, store: &Store, row: &RunRow, report: &Report, to_term
         Format::Html => html(&page()?),
         Format::Markdown => markdown(&page()?),
         Format::Csv => csv(&page()?),
+        Format::Raw => raw_csv(&suite.raw(store, row)?),
         Format::Xlsx => return Ok(page_workbook(&page()?)?),
         Format::Svg => svg(&page()?).context("drawing the run: nothing was measured that could be drawn")?,
     };
@@ -84,12 +84,24 @@ fn write_out(content: &[u8]) -> anyhow::Result<()> {
     out.write_all(content).context("writing to standard output")
 }
 
-/// Hands the file to the desktop, and does not wait for it.
+/// How long xdg-open may take to say that it cannot; a browser that it has started goes on for longer.
+const OPENING: Duration = Duration::from_secs(2);
+const OPENING_POLL: Duration = Duration::from_millis(20);
+
+/// Hands the file to the desktop, and waits no longer than it takes to fail.
 fn open(path: &Path) -> anyhow::Result<()> {
+    let what =
+        || format!("opening {} with xdg-open: the report is written; open it in a browser yourself", path.display());
     let mut opener = Command::new("xdg-open");
     opener.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    opener.spawn().with_context(|| {
-        format!("opening {} with xdg-open: it is written; open it in a browser yourself", path.display())
-    })?;
+    let mut opener = opener.spawn().with_context(what)?;
+    let began = Instant::now();
+    while began.elapsed() < OPENING {
+        match opener.try_wait().with_context(what)? {
+            Some(ended) if ended.success() => return Ok(()),
+            Some(ended) => return Err(Refusal::Machine(format!("{} ({ended})", what())).into()),
+            None => std::thread::sleep(OPENING_POLL),
+        }
+    }
     Ok(())
 }

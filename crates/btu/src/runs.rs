@@ -1,19 +1,19 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
-use btu_report::{RunLine, runs_text};
-use btu_store::{RunId, RunSummary, Store};
+use btu_report::{RunLine, first_screen, runs_text};
+use btu_store::{RunId, RunRow, RunSummary, Store};
 use btu_suite::verdict::Title;
 use btu_units::shell_word;
 use serde_json::Value;
 
 use crate::cli::{Common, Runs, Show};
 use crate::stored::{Rated, among_others, duration};
-use crate::terminal::{print, print_json, text_options};
+use crate::terminal::{line_options, print, print_json, text_options};
 use crate::{preflight, rate, suites};
 
 /// Lists the stored runs.
 pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = preflight::stored(common)?;
     let mut runs = store.runs()?;
     if let Some(tag) = &list.tag {
         runs.retain(|run| run.tags.contains(tag));
@@ -25,18 +25,18 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
         return print_json(&runs);
     }
     let lines: Vec<RunLine> = runs.iter().map(|run| line(&store, run)).collect::<anyhow::Result<_>>()?;
-    print(&runs_text(&lines, &text_options()))
+    print(&runs_text(&lines, &line_options()))
 }
 
 /// Shows a stored run.
 pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = preflight::stored(common)?;
     let row = store.run(&show.run)?;
     let suite = suites::of(&row)?;
     print(&match (show.cells, common.json) {
         (true, is_json) => suite.cells(&store, &row, is_json)?,
         (false, true) => suite.json(&store, &row)?,
-        (false, false) => suite.text(&store, &row, &text_options())?,
+        (false, false) => result(&store, &row, show.all)?,
     })
 }
 
@@ -57,12 +57,13 @@ impl Form {
     }
 }
 
-/// Prints the result of a run.
-pub(crate) fn print_result(store: &Store, run: RunId, form: Form) -> anyhow::Result<()> {
+/// Prints the result of a run; as text its first screen, or every table if `all`.
+pub(crate) fn print_result(store: &Store, run: RunId, all: bool, form: Form) -> anyhow::Result<()> {
     let row = store.run(&run.to_string())?;
     let suite = suites::of(&row)?;
     print(&match form {
-        Form::Text => suite.text(store, &row, &text_options())?,
+        Form::Text if all => suite.text(store, &row, &text_options())?,
+        Form::Text => first_screen(&suite.page(store, &row, &[])?, &text_options()),
         Form::Json => suite.json(store, &row)?,
         Form::JsonLine => result_line(&suite.json(store, &row)?)?,
     })

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use btu_medium::sim::{Outcome, Replication, Settings, SimulationError, course, idealise, replicate};
 use btu_network::Drawing;
-use btu_report::{course_picture, sim_text};
+use btu_report::{course_picture, first_screen, sim_page, sim_text};
 use btu_units::Span;
 
 use crate::cli::{Common, Sim};
@@ -26,6 +26,10 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Simulates a network and prints what came of it.
 pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let mut drawing = files::emulated(files::network(&sim.network, &sim.settings)?)?;
+    if !sim.settings.is_empty() {
+        let set: Vec<String> = sim.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        drawing.about = format!("{}; here with {}", drawing.about.trim_end_matches('.'), set.join(", "));
+    }
     if sim.idealised {
         idealise(&mut drawing);
     }
@@ -129,7 +133,12 @@ fn print(outcome: &Outcome, sim: &Sim, common: &Common) -> anyhow::Result<()> {
         return Ok(writeln!(out)?);
     }
     let options = terminal::text_options();
-    Ok(out.write_all(sim_text(outcome, sim.stations, &options).as_bytes())?)
+    let text = if sim.all || sim.stations {
+        sim_text(outcome, sim.stations, &options)
+    } else {
+        first_screen(&sim_page(outcome, &format!("{} --all", terminal::again())), &options)
+    };
+    Ok(out.write_all(text.as_bytes())?)
 }
 
 #[cfg(test)]

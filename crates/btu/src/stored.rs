@@ -169,12 +169,8 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         profile: run.profile.clone(),
         seed: row.seed,
         machine: before(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
-        hosts: hosts(row)
-            .into_iter()
-            .chain(ends_held(row))
-            .chain(divided(row))
-            .chain(congestion_control(row))
-            .collect(),
+        hosts: hosts(row),
+        conditions: congestion_control(row).into_iter().chain(ends_held(row)).chain(divided(row)).collect(),
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
@@ -200,6 +196,7 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
         complete: row.summary.state == State::Complete,
         resumed_elsewhere: !provenance::changes(row).is_empty(),
         cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
+        busy_before: environment.as_ref().and_then(|environment| environment.busy),
         load_before: environment.as_ref().and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
         clocks: clocks(row),
     }

@@ -42,7 +42,7 @@ pub(crate) fn run<E: Experiment>(
             let plan: E = resume::plan(&row)?;
             resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                runs::print_result(&store, row.summary.id, watch.form(common))?;
+                runs::print_result(&store, row.summary.id, options.all, watch.form(common))?;
                 return Ok((store, row.summary.id));
             };
             resume::may_start(&row, &plan.commands(), options.resuming.start_programs)?;
@@ -59,7 +59,7 @@ pub(crate) fn run<E: Experiment>(
     let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
     let measured = plan.clone();
-    let result = session.measure(&lock, &mut Scripted { plan, scratch }, ground, common);
+    let result = session.measure(&lock, &mut Scripted { plan, scratch }, ground, options.all, common);
     after(&measured);
     Ok((result?, lock.run()))
 }
@@ -126,12 +126,14 @@ impl Session {
         Ok(lock)
     }
 
-    /// Measures what the run lacks and prints its result; says how to go on where it ends early. The store of the run.
+    /// Measures what the run lacks and prints its result, every table if `all`; says how to go on where it ends early. The
+    /// store of the run.
     pub(crate) fn measure<S: Study>(
         mut self,
         lock: &RunLock,
         study: &mut S,
         ground: Ground,
+        all: bool,
         common: &Common,
     ) -> anyhow::Result<Store> {
         let result = coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
@@ -140,7 +142,7 @@ impl Session {
             advise(error, lock, self.store.path(), self.command);
         }
         result?;
-        runs::print_result(&self.store, lock.run(), self.bar.watch().form(common))?;
+        runs::print_result(&self.store, lock.run(), all, self.bar.watch().form(common))?;
         Ok(self.store)
     }
 }

@@ -7,8 +7,8 @@ mod studied;
 
 use std::process::ExitCode;
 
-use btu_report::TextOptions;
 use btu_report::html::Page;
+use btu_report::{RawRow, TextOptions};
 use btu_store::{RunRow, Store};
 use btu_suite::app::AppPlan;
 use btu_suite::copy::CopyPlan;
@@ -42,6 +42,8 @@ pub(crate) trait Suite: Sync {
 
     /// Compares runs of which one is of this suite; the exit code says whether one is slower than allowed.
     fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode>;
+    /// Raw values, one row for each repetition; numbers as programs read them, units in the columns' names.
+    fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>>;
 
     /// The result as a report, with rates of these studies drawn in it.
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page>;
@@ -95,12 +97,28 @@ fn json<R: Serialize>(run: &RunRow, result: R) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&Document::of(run, result))? + "\n")
 }
 
-/// Records as lines, or as JSON on one line: spread out, the samples of a run would be a hundred megabytes.
-fn lines<T: Serialize>(records: &[T], is_json: bool, line: impl Fn(&T) -> String) -> anyhow::Result<String> {
+/// Records as lines below a head, or as JSON on one line: spread out, the samples of a run would be a hundred megabytes.
+fn lines<T: Serialize>(
+    records: &[T],
+    is_json: bool,
+    head: &str,
+    line: impl Fn(&T) -> String,
+) -> anyhow::Result<String> {
     if is_json {
         return Ok(serde_json::to_string(records)?);
     }
-    Ok(records.iter().map(line).collect::<Vec<_>>().join("\n"))
+    Ok(std::iter::once(head.to_owned()).chain(records.iter().map(line)).collect::<Vec<_>>().join("\n"))
+}
+
+/// A value of a raw row.
+#[expect(clippy::needless_pass_by_value, reason = "numbers, names and texts alike, most of them made for this")]
+fn value(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// The first columns of every raw row: the run, and whether the repetition counts.
+fn first_values(row: &RunRow, is_valid: bool) -> RawRow {
+    vec![value("run", row.summary.id), value("valid", is_valid)]
 }
 
 /// Refuses studies where no report draws them.

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write, stdout};
 
 use btu_report::TextOptions;
+use btu_units::shell_word;
 use serde::Serialize;
 
 /// Columns of the text output when it does not go to a terminal.
@@ -31,9 +32,21 @@ pub(crate) fn text_options() -> TextOptions {
     TextOptions { colour: colour(), width: columns() }
 }
 
+/// How a text shall look of which each line is an entry: programs that read it want entries whole.
+pub(crate) fn line_options() -> TextOptions {
+    let width = if stdout().is_terminal() { columns() } else { usize::from(u16::MAX) };
+    TextOptions { width, ..text_options() }
+}
+
 /// How texts shall look in a file.
 pub(crate) fn file_options() -> TextOptions {
     TextOptions { colour: false, width: DEFAULT_COLUMNS }
+}
+
+/// The command that was typed, as it can be typed again.
+pub(crate) fn again() -> String {
+    let words = std::env::args_os().skip(1).map(|word| shell_word(&word.to_string_lossy()));
+    std::iter::once("btu".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Prints a result as JSON, spread out for people.

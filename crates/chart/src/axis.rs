@@ -242,7 +242,7 @@ mod tests {
 
     /// A sweep whose figure stays the same is a straight line, however its last digits came out.
     #[test]
-    fn rounding_noise_is_no_shape() {
+    fn b6_rounding_noise_is_no_shape() {
         let noisy = [60.000_000_000_000_01, 59.999_999_999_999_99, 60.0, 60.000_000_000_000_014];
         let scale = Axis::linear("x").scale(noisy.into_iter());
         assert_eq!((scale.first, scale.last), (0.0, 100.0));

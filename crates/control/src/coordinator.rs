@@ -147,6 +147,8 @@ pub struct Progress {
     pub expected: usize,
     /// Seconds left, as far as can be told.
     pub seconds_left: f64,
+    /// What the cells so far amount to, in a line; may be empty.
+    pub so_far: String,
 }
 
 /// Follows a run.
@@ -206,7 +208,7 @@ fn raise_and_measure<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     observer.phase(Phase::Raise(testbed.all().map(|one| one.drawing.stations.len()).sum()));
-    let before = environment::collect();
+    let before = environment::collect_before();
     journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
     let began = Instant::now();
     let _wakefulness = Wakefulness::begin(testbed.processors.awake);

@@ -13,6 +13,8 @@ mod parse;
 mod source;
 mod watch;
 
+use std::time::Duration;
+
 use btu_suite::processors::ProcessorList;
 use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
@@ -43,6 +45,10 @@ pub struct Environment {
     pub memory: Memory,
     /// How busy the machine was.
     pub load: Option<LoadAverage>,
+    /// The share of all processors' time that was used during [`WATCHED`], before this program did anything: 0 to 1. Unlike the load
+    /// average it knows nothing of what ran minutes ago. Absent where nothing was watched, and in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
     /// CPU time of all processors since the machine was started, time stolen by its hypervisor included.
     pub cpu_time: Option<MachineCpu>,
     /// The network's settings and interfaces.
@@ -54,6 +60,17 @@ pub fn collect() -> Environment {
     let mut environment = read(&Source::live());
     environment.network.interfaces = netlink::interfaces().unwrap_or_default();
     environment
+}
+
+/// How long a machine is watched before a run: ten ticks of each processor.
+pub const WATCHED: Duration = Duration::from_millis(100);
+
+/// The same before a run begins: watches first for [`WATCHED`] what others do with the processors.
+pub fn collect_before() -> Environment {
+    let before = cpu_time::machine_cpu();
+    std::thread::sleep(WATCHED);
+    let watched = before.and_then(|before| Ok(cpu_time::delta(&before, &cpu_time::machine_cpu()?)));
+    Environment { busy: watched.ok().and_then(|watched| watched.busy_share()), ..collect() }
 }
 
 /// The processors that this process may use, by the core they belong to.
@@ -71,6 +88,7 @@ fn read(source: &Source) -> Environment {
         processor: Processor::read(source),
         memory: Memory::read(source),
         load: source.text("proc/loadavg").and_then(|text| parse::load_average(&text)),
+        busy: None,
         cpu_time: cpu_time::read(source).ok(),
         network: Network::read(source),
     }

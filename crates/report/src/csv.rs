@@ -10,6 +10,26 @@ pub fn csv(page: &Page) -> String {
     std::iter::once(head).chain(lines).map(|line| line + "\r\n").collect()
 }
 
+/// A repetition as a row of raw values: the column's name with its unit, and the value.
+pub type RawRow = Vec<(String, String)>;
+
+/// Raw values, a line for each repetition, under columns that have the same name in every run: for R, pandas and the like. A
+/// column that a row does not have is empty there.
+pub fn raw_csv(rows: &[RawRow]) -> String {
+    let mut columns: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flatten() {
+        if !columns.contains(&name.as_str()) {
+            columns.push(name);
+        }
+    }
+    let value = |row: &RawRow, column: &str| {
+        row.iter().find(|(name, _)| name == column).map_or_else(String::new, |(_, value)| field(value))
+    };
+    let line = |row: &RawRow| columns.iter().map(|column| value(row, column)).collect::<Vec<_>>().join(",");
+    let head = columns.iter().map(|column| field(column)).collect::<Vec<_>>().join(",");
+    std::iter::once(head).chain(rows.iter().map(line)).map(|line| line + "\r\n").collect()
+}
+
 fn of_table(table: &Table) -> Vec<String> {
     // A table of words alone has its last column as the value.
     let labels = if table.labels < table.head.len() { table.labels } else { table.head.len().saturating_sub(1) };
@@ -42,6 +62,16 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn raw_rows_have_the_columns_of_all_of_them() {
+        let row = |values: &[(&str, &str)]| {
+            values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let rows: [RawRow; 2] = [row(&[("block", "1"), ("load", "cpu, disk")]), row(&[("block", "2"), ("bytes", "7")])];
+        assert_eq!(raw_csv(&rows), "block,load,bytes\r\n1,\"cpu, disk\",\r\n2,,7\r\n");
+        assert_eq!(raw_csv(&[]), "\r\n");
+    }
 
     #[test]
     fn fields_are_quoted_as_the_rfc_says() {

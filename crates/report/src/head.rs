@@ -23,6 +23,8 @@ pub struct RunHead {
     pub machine: String,
     /// The hosts it was measured on, a line for each with how it was reached; none for a run on one machine.
     pub hosts: Vec<String>,
+    /// What decides the result beside the network: the processors and whether they slept, TCP's congestion control; a phrase each.
+    pub conditions: Vec<String>,
     /// The database the run is stored in.
     pub database: String,
     /// How long the run took.
@@ -34,6 +36,11 @@ pub struct RunHead {
 }
 
 impl RunHead {
+    /// The hosts, and what decides the result beside the network.
+    pub(crate) fn about_hosts(&self) -> impl Iterator<Item = String> {
+        self.hosts.iter().chain(&self.conditions).cloned()
+    }
+
     /// A title, and below it in quiet lines what was measured, where and when.
     pub(crate) fn below(&self, title: String, what: &str, options: &TextOptions) -> Vec<String> {
         let about = format!(
@@ -45,7 +52,7 @@ impl RunHead {
             self.machine
         );
         let run = format!("run {}, {}", self.id, self.started);
-        let lines = std::iter::once(about).chain(self.hosts.iter().cloned()).chain([run]);
+        let lines = std::iter::once(about).chain(self.about_hosts()).chain([run]);
         let quiet = lines.flat_map(|text| wrap(&text, options.columns(), 2));
         std::iter::once(title).chain(quiet.map(|line| Paint(options.colour).quiet(&line))).collect()
     }

@@ -37,13 +37,14 @@ mod sim;
 mod speed;
 mod stored_page;
 mod study;
+mod summary;
 mod text;
 mod xlsx;
 mod xlsx_page;
 
 pub use compare::{comparison_markdown, comparison_page, comparison_text};
 pub use course::course_picture;
-pub use csv::csv;
+pub use csv::{RawRow, csv, raw_csv};
 pub use doctor::doctor_text;
 pub use head::{RunHead, TextOptions};
 pub use hint::{hint_csv, hint_page, hint_picture, hint_text};
@@ -54,8 +55,8 @@ pub use keys::{KeyRow, KeyState, keys_text};
 pub use machines::machines_text;
 pub use markdown::markdown;
 pub use model::{
-    Answered, Beyond, MostFound, SweepTable, alike_segments, figures, model_text, most_text, sweep_csv, sweep_picture,
-    sweep_text,
+    Answered, Beyond, MostFound, SweepTable, alike_segments, figures, model_page, model_text, most_text, sweep_csv,
+    sweep_picture, sweep_text,
 };
 pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
@@ -64,17 +65,19 @@ pub use model_check::{
 pub use page_text::page_text;
 pub use pictures::svg;
 pub use pipe::{
-    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_text, named_signatures, np_out, pipe_csv, pipe_page,
-    pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text, set_title, signature_names,
+    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_page, beside_text, named_signatures, np_out, pipe_csv,
+    pipe_page, pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text, set_title, several_page,
+    signature_names,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use roll::roll_text;
 pub use roll_page::roll_page;
-pub use run_page::{RuleFacts, RunMark, RunReport, run_marks, run_page};
+pub use run_page::{EarlierRuns, RuleFacts, RunMark, RunReport, run_marks, run_page};
 pub use runs::{RunLine, runs_text};
-pub use sim::sim_text;
+pub use sim::{sim_page, sim_text};
 pub use stored_page::{Origin, StoredRun};
 pub use study::Reported;
+pub use summary::{FIRST_SCREEN_LINES, KeyFigure, Next, Summary, first_screen};
 pub use text::rate_text;
 pub use xlsx::{WorkbookError, workbook};
 pub use xlsx_page::page_workbook;

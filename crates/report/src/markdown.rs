@@ -7,7 +7,9 @@ pub fn markdown(page: &Page) -> String {
     let marks: Vec<&str> = page.marks.iter().map(|mark| mark.word.as_str()).collect();
     let marks = if marks.is_empty() { String::new() } else { format!("**{}**", marks.join(", ")) };
     let head = [format!("# {}", escaped(&page.headline)), escaped(&page.title), marks].into_iter();
-    let remarks = page.remarks.iter().map(|remark| escaped(remark));
+    let limit = &page.summary.limit;
+    let limit = (!limit.is_empty()).then(|| format!("Limited by {}.", escaped(limit)));
+    let remarks = page.remarks.iter().map(|remark| escaped(remark)).chain(limit);
     let sections = page.sections.iter().flat_map(section);
     let footer = page.footer.iter().map(|line| escaped(line));
     let meanings = page.marks.iter().map(|mark| format!("* {}: {}", mark.word, mark.meaning));

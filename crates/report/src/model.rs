@@ -3,6 +3,7 @@
 //! The blocks follow figures 9 and 10 of the CITI study: what goes in, what is used, what it costs a packet.
 
 pub mod figures;
+mod first;
 mod flows;
 mod picture;
 mod search;
@@ -11,6 +12,7 @@ mod sweep;
 
 use btu_model::predict::{Doubt, Prediction};
 
+pub use first::model_page;
 pub use picture::sweep_picture;
 pub use search::{Answered, Beyond, MostFound, most_text};
 pub use submodels::alike_segments;

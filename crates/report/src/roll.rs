@@ -159,6 +159,7 @@ mod tests {
             seed: 0,
             machine: String::new(),
             hosts: Vec::new(),
+            conditions: Vec::new(),
             database: String::new(),
             duration: Span::ZERO,
             own_cost: None,

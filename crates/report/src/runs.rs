@@ -6,7 +6,7 @@ use btu_units::Span;
 use crate::head::TextOptions;
 use crate::number::{NOTHING, duration, three_digits};
 use crate::paint::Paint;
-use crate::sheet::{Sheet, columns};
+use crate::sheet::{Sheet, columns, wrap};
 
 /// One run as listed; every text as it shall be shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,47 +43,63 @@ pub fn runs_text(runs: &[RunLine], options: &TextOptions) -> String {
     if runs.is_empty() {
         return format!("No runs yet. {}\n", paint.quiet("`btu rate` makes one."));
     }
+    let lines = sheet(runs);
+    let widest = lines.iter().map(|line| columns(line)).max().unwrap_or(0);
     let longest = runs.iter().filter_map(|run| run.label.as_deref()).map(columns).max();
-    let bare = sheet(runs, None);
-    let taken = bare.iter().map(|line| columns(line)).max().unwrap_or(0);
-    let room = options.columns().saturating_sub(taken + 2).max(SHORTEST_LABEL);
-    let lines = match longest {
-        Some(longest) => sheet(runs, Some(longest.min(room))),
-        None => bare,
+    let lines: Vec<String> = match longest {
+        None => lines,
+        Some(longest) if widest + 2 + longest <= options.columns() => behind(&lines, runs, widest),
+        Some(_) => below(lines, runs, options),
     };
     let unread = runs.iter().filter_map(|run| run.unread.clone());
     lines.into_iter().chain(unread).collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// A label may be cut to this many columns, not further.
-const SHORTEST_LABEL: usize = 8;
+/// Lines of a table before its first row.
+const HEAD_LINES: usize = 2;
 
-/// The table; with labels cut to so many columns, or without them.
-fn sheet(runs: &[RunLine], label: Option<usize>) -> Vec<String> {
-    let words = ["run", "started", "state", "profile", "network"].into_iter().chain(label.map(|_| "label"));
-    let labels = words.clone().count();
-    let mut sheet = Sheet::new(words.chain(["BTU, Mb/s", "cells", "took"]).map(str::to_owned).collect(), labels);
+/// Labels in a last column.
+fn behind(lines: &[String], runs: &[RunLine], widest: usize) -> Vec<String> {
+    let labels = runs.iter().map(|run| run.label.as_deref().unwrap_or_default());
+    let labels = ["label", ""].into_iter().chain(labels);
+    lines.iter().zip(labels).map(|(line, label)| format!("{line:widest$}  {label}").trim_end().to_owned()).collect()
+}
+
+/// Labels below their lines, where there is no room: words by which runs are found are never cut.
+fn below(lines: Vec<String>, runs: &[RunLine], options: &TextOptions) -> Vec<String> {
+    let labels = runs.iter().map(|run| run.label.as_deref());
+    let labels = std::iter::repeat_n(None, HEAD_LINES).chain(labels);
+    let both = |(line, label): (String, Option<&str>)| {
+        let words = label.map(|label| wrap(label, options.columns().saturating_sub(INDENT), 0)).unwrap_or_default();
+        let words = words.into_iter().map(|words| format!("{}{words}", " ".repeat(INDENT)));
+        std::iter::once(line).chain(words).collect::<Vec<_>>()
+    };
+    lines.into_iter().zip(labels).flat_map(both).collect()
+}
+
+/// Columns before a label below its line.
+const INDENT: usize = 4;
+
+/// The table without labels.
+fn sheet(runs: &[RunLine]) -> Vec<String> {
+    let words = ["run", "started", "state", "profile", "network"];
+    let head = words.into_iter().chain(["BTU, Mb/s", "cells", "took"]).map(str::to_owned);
+    let mut sheet = Sheet::new(head.collect(), words.len());
     for run in runs {
-        sheet.row(cells(run, label));
+        sheet.row(cells(run));
     }
     sheet.lines()
 }
 
-/// `text`, or as much of it as fits with a mark that it was cut.
-fn cut(text: &str, room: usize) -> String {
-    if columns(text) <= room { text.to_owned() } else { text.chars().take(room - 1).chain(['…']).collect() }
-}
-
-fn cells(run: &RunLine, label: Option<usize>) -> Vec<String> {
+fn cells(run: &RunLine) -> Vec<String> {
     let counted = if run.valid_cells == run.cells {
         run.cells.to_string()
     } else {
         format!("{} of {}", run.valid_cells, run.cells)
     };
     let words = [&run.id, &run.started, &run.state, &run.profile, &run.network].map(Clone::clone);
-    let label = label.map(|room| cut(run.label.as_deref().unwrap_or_default(), room));
     let numbers = [rating(run), counted, run.duration.map_or_else(|| NOTHING.to_owned(), duration)];
-    words.into_iter().chain(label).chain(numbers).collect()
+    words.into_iter().chain(numbers).collect()
 }
 
 /// `1234`, or `part: 1234` where that is no BTU rating.

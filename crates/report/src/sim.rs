@@ -1,11 +1,13 @@
 //! The result of a simulation for a terminal: what speaks against it first, then the tables.
 
 mod doubts;
+mod page;
 mod tables;
 
-use btu_medium::sim::Outcome;
+use btu_medium::sim::{Outcome, Settings};
 
-pub(crate) use doubts::doubts;
+pub(crate) use doubts::paragraphs;
+pub use page::sim_page;
 
 use crate::head::TextOptions;
 use crate::number::{count, duration};
@@ -17,7 +19,7 @@ pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> Str
     let page = Page { outcome, options: *options, paint: Paint(options.colour) };
     let mut sections = vec![
         head(&page),
-        doubts(&outcome.doubts, options),
+        paragraphs(&outcome.doubts, options),
         tables::flows(&page),
         tables::delays(&page),
         tables::exchanges(&page),
@@ -48,19 +50,24 @@ impl Page<'_> {
 /// `Simulation of NAME`, what it is, and how long and how often.
 fn head(page: &Page) -> Vec<String> {
     let Outcome { network, about, settings, .. } = page.outcome;
+    let how = how(settings);
     let mut lines = vec![format!("{} {}", page.paint.title("Simulation of"), page.paint.strong(network))];
     if !about.is_empty() {
         lines.extend(wrap(about, page.options.columns(), 0));
     }
-    let how = format!(
+    lines.extend(wrap(&how, page.options.columns(), 0).iter().map(|line| page.paint.quiet(line)));
+    lines
+}
+
+/// How long and how often.
+fn how(settings: &Settings) -> String {
+    format!(
         "{} of {}, the first {} of each not counted; seed {}",
         count(settings.replications as usize, "replication"),
         duration(settings.duration),
         duration(settings.warm_up),
         settings.seed
-    );
-    lines.extend(wrap(&how, page.options.columns(), 0).iter().map(|line| page.paint.quiet(line)));
-    lines
+    )
 }
 
 /// That every frame is accounted for.

@@ -6,6 +6,8 @@ use btu_suite::experiment::Warning;
 
 use crate::head::RunHead;
 use crate::html::{Block, Cell, Doubt, Page, Section, Table};
+use crate::number::duration;
+use crate::summary::{KeyFigure, Next, Summary, first_estimates};
 
 /// A stored run, whatever its suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,18 +67,39 @@ impl StoredRun<'_> {
         Section::of("Environment", "As it was before the first cell.", vec![Block::Text(changes), Block::Table(table)])
     }
 
+    /// The first screen of the run: its key numbers, and what limits them where that is known.
+    pub(crate) fn summary(&self, figures: Vec<KeyFigure>, limit: String) -> Summary {
+        let RunHead { id, network, profile, duration: took, conditions, .. } = self.run;
+        let run = format!("{id}: {profile} profile on {network}, {}", duration(*took));
+        let has_interval = figures.iter().any(|figure| !figure.interval.is_empty());
+        let covers =
+            if has_interval { "intervals (95 %) are of this run alone" } else { "no intervals: too few repetitions" };
+        let next = vec![
+            Next::new(format!("btu show {id} --all"), "every table"),
+            Next::new(format!("btu report {id} --open"), "charts in a browser"),
+        ];
+        Summary {
+            figures,
+            limit,
+            setting: [run].into_iter().chain([covers.to_owned()]).chain(conditions.clone()).collect(),
+            next,
+        }
+    }
+
     /// The report of a run that has no rating: its result, the reasons to doubt it, its sections, and the machine.
     pub fn page(&self, headline: String, doubts: Vec<Doubt>, sections: Vec<Option<Section>>) -> Page {
-        let RunHead { started, network, profile, machine, hosts, seed, .. } = self.run;
-        let mut remarks = vec![format!("{started}, {network}, {profile} profile"), machine.clone()];
-        remarks.extend(hosts.iter().cloned());
+        let RunHead { started, network, profile, machine, seed, .. } = self.run;
+        let remarks = [format!("{started}, {network}, {profile} profile"), machine.clone()];
         let Origin { uuid, version, plan_hash, .. } = self.origin;
+        let environment = self.environment().map(Section::into_appendix);
+        let sections: Vec<Section> = sections.into_iter().chain([environment]).flatten().collect();
         Page {
             title: self.title(),
             headline,
-            remarks,
+            remarks: remarks.into_iter().chain(self.run.about_hosts()).collect(),
             doubts: self.doubts().chain(doubts).collect(),
-            sections: sections.into_iter().chain([self.environment().map(Section::into_appendix)]).flatten().collect(),
+            summary: self.summary(first_estimates(&sections), String::new()),
+            sections,
             footer: vec![format!("btu {version}, plan {plan_hash}, seed {seed}, run {uuid}.")],
             ..Page::default()
         }

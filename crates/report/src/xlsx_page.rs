@@ -27,6 +27,7 @@ pub fn page_workbook(page: &Page) -> Result<Vec<u8>, WorkbookError> {
 fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
     let mut sheet = Worksheet::new();
     sheet.set_name("Result")?.set_column_width(0, 24)?.set_column_width(1, 110)?;
+    sheet.set_landscape().set_print_fit_to_pages(1, 0);
     let wrapped = Format::new().set_text_wrap().set_align(FormatAlign::Top);
     let strong = Format::new().set_bold().set_align(FormatAlign::Top);
     sheet.write_with_format(0, 0, &page.headline, &Format::new().set_bold().set_font_size(16))?;
@@ -47,6 +48,8 @@ fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
 fn sheet(table: &Table, place: usize) -> Result<Worksheet, XlsxError> {
     let mut sheet = Worksheet::new();
     sheet.set_name(sheet_name(place, &table.caption))?.set_freeze_panes(2, 0)?;
+    // As wide as a sheet of paper, with its head on each.
+    sheet.set_landscape().set_print_fit_to_pages(1, 0).set_repeat_rows(0, 1)?;
     sheet.write_with_format(0, 0, &table.caption, &Format::new().set_bold())?;
     let head = Format::new().set_bold().set_border_bottom(FormatBorder::Thin);
     let mut column = 0;
@@ -88,8 +91,9 @@ fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<()
     Ok(())
 }
 
-/// At most 31 characters, none of those that sheets may not have, and none twice.
+/// At most 31 characters, none of those that sheets may not have, and none twice. A quotient keeps its meaning.
 fn sheet_name(place: usize, caption: &str) -> String {
+    let caption = caption.replace('/', " per ");
     let plain = caption.chars().filter(|letter| !"[]:*?/\\'".contains(*letter) && !letter.is_control());
     format!("{place} {}", plain.collect::<String>()).chars().take(31).collect::<String>().trim().to_owned()
 }
@@ -100,7 +104,7 @@ mod tests {
 
     #[test]
     fn sheets_have_names_that_are_allowed() {
-        assert_eq!(sheet_name(3, "Goodput, Mb/s"), "3 Goodput, Mbs");
+        assert_eq!(sheet_name(3, "Goodput, Mb/s"), "3 Goodput, Mb per s");
         assert!(sheet_name(12, &"[x]:*?/\\'long ".repeat(9)).chars().count() <= 31);
     }
 }

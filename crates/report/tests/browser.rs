@@ -48,7 +48,8 @@ fn the_report_works_in_a_browser() {
     dark_is_dark(&browser);
     picture(&browser, "report-dark");
     paper_is_light_and_has_pages(&browser, directory.path());
-    narrow_screens_do_not_scroll_sideways(&browser);
+    a_phone_shows_it_whole(&browser);
+    picture(&browser, "report-phone");
     nothing_complains(&browser);
     without_its_script_the_tables_say_it(&browser, &file);
 }
@@ -233,9 +234,28 @@ fn paper_is_light_and_has_pages(browser: &Browser, directory: &Path) {
     assert!(brightness(browser, GROUND) < 60.0);
 }
 
-fn narrow_screens_do_not_scroll_sideways(browser: &Browser) {
-    size(browser, 400, 800);
-    eventually(browser, "document.documentElement.scrollWidth <= 400");
+/// At a phone's width nothing scrolls sideways, no word of a table is broken into letters, and no title lies on another.
+fn a_phone_shows_it_whole(browser: &Browser) {
+    size(browser, 390, 844);
+    eventually(browser, "document.documentElement.scrollWidth <= 390");
+    eventually(browser, "document.querySelector('#goodput-1 .chart').clientHeight > 600");
+    // A label is as wide as its longest word at least: where it has more lines than words, a word was broken.
+    let broken = browser.value(
+        "(() => {
+            document.querySelectorAll('details').forEach((one) => { one.open = true; });
+            const lines = (cell) => { const all = document.createRange(); all.selectNodeContents(cell); return new Set([...all.getClientRects()].map((box) => Math.round(box.top))).size; };
+            return [...document.querySelectorAll('th')].filter((cell) => lines(cell) > cell.textContent.trim().split(/[\\s-]+/).length).map((cell) => cell.textContent);
+        })()",
+    );
+    assert_eq!(broken, json!([]), "words broken into letters");
+    let overlapping = browser.value(
+        "[...document.querySelectorAll('.chart')].flatMap((chart) => {
+            const boxes = [...chart.querySelectorAll('.annotation-text, .xtitle, .ytitle, .x2title, .y2title')].map((one) => [one.textContent, one.getBoundingClientRect()]);
+            const lie = ([, a], [, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+            return boxes.flatMap((one, place) => boxes.slice(place + 1).filter((other) => lie(one, other)).map((other) => `${one[0]} on ${other[0]}`));
+        })",
+    );
+    assert_eq!(overlapping, json!([]), "titles on titles");
 }
 
 fn without_its_script_the_tables_say_it(browser: &Browser, file: &Path) {

@@ -108,7 +108,7 @@ fn names_cannot_break_the_page() {
 fn a_page_with_both_on_one_axis() {
     let mut other = single("r2", 0.93);
     other.name = "</script><b>r2".to_owned();
-    let page = comparison_page(&comparison(&single("r1", 1.0), &[other], &[]));
+    let page = comparison_page(&comparison(&single("r1", 1.0), &[other], &[]), "btu compare r1 r2");
     assert!(page.headline.contains("slower, -13.5 %"), "{}", page.headline);
     let figures: Vec<&Figure> = page.sections.iter().flat_map(|section| &section.blocks).filter_map(figure).collect();
     let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();

@@ -5,7 +5,7 @@ mod sample;
 
 use std::sync::LazyLock;
 
-use btu_report::html::{Block, Cell, Page, html};
+use btu_report::html::{Block, Cell, Page, Table, html};
 use btu_report::{RuleFacts, RunMark, csv, markdown, page_workbook, run_marks, svg};
 use btu_suite::cell::{Load, Row};
 use btu_suite::history::{Study, btu95::corrected};
@@ -21,6 +21,44 @@ const MOST_BYTES: usize = 3_000_000;
 #[test]
 fn markdown_says_everything() {
     insta::assert_snapshot!(markdown(&SampleRun::new().page()));
+}
+
+/// A pivot needs one value for a table, a row and a column; a sheet needs a name; a size is a number.
+#[test]
+fn b10_every_number_has_a_key_of_its_own() {
+    let page = SampleRun::new().page();
+    let text = csv(&page);
+    let mut keys = std::collections::BTreeSet::new();
+    for line in text.lines().skip(1) {
+        // The last four fields are numbers and what is shown, which may be quoted but holds no comma before them.
+        let key = first_fields(line, 3);
+        assert!(keys.insert(key.clone()), "twice: {key}");
+    }
+    assert!(text.contains("\"BTU by message size, Mb/s (as Table A17)\",1024,\"loaded, AM\","), "{text}");
+    let sizes = tables(&page).into_iter().find(|table| table.caption.starts_with("BTU by message size")).unwrap();
+    assert!(matches!(sizes.rows[0][0], Cell::Number { value, .. } if value == 100.0), "{:?}", sizes.rows[0][0]);
+}
+
+/// The first fields of a line of CSV, as they stand.
+fn first_fields(line: &str, wanted: usize) -> String {
+    let (mut quoted, mut found) = (false, 0);
+    let end = line.char_indices().find(|(_, letter)| {
+        quoted ^= *letter == '"';
+        found += usize::from(*letter == ',' && !quoted);
+        found == wanted
+    });
+    end.map_or(line, |(place, _)| &line[..place]).to_owned()
+}
+
+fn tables(page: &Page) -> Vec<&Table> {
+    let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    blocks
+        .filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            Block::Figure(figure) => Some(&figure.table),
+            Block::Text(_) | Block::Command(_) => None,
+        })
+        .collect()
 }
 
 #[test]
@@ -173,7 +211,7 @@ fn without_loaded_cells_nothing_may_be_called_a_rating() {
 }
 
 #[test]
-fn a_part_of_the_suite_is_not_called_a_rating() {
+fn b5_a_part_of_the_suite_is_not_called_a_rating() {
     let mut run = SampleRun::new();
     run.context.plan.messages.pop();
     assert!(run.page().headline.starts_with("Part of a BTU rating: "), "{}", run.page().headline);
@@ -181,7 +219,7 @@ fn a_part_of_the_suite_is_not_called_a_rating() {
 
 /// One table for `btu report`, `btu rank` and `btu history`, and only for who asks.
 #[test]
-fn the_machines_of_1995_stand_by_their_corrected_ratings_and_on_demand() {
+fn b7_the_machines_of_1995_stand_by_their_corrected_ratings_and_on_demand() {
     let run = SampleRun::new();
     let page = run.page_beside(&[Study::Btu95]);
     let listed = csv(&page);

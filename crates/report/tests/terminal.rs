@@ -115,6 +115,35 @@ fn a_part_of_the_suite() {
     assert!(resumed.starts_with("Part of a BTU rating  ") && resumed.contains(", resumed elsewhere"), "{resumed}");
 }
 
+/// What runs are found by is whole, on a terminal and in a pipe.
+#[test]
+fn b11_tags_and_labels_are_never_cut() {
+    let label = "first thing after the upgrade #nightly #kernel-6.18";
+    let run = RunLine {
+        id: "r1".to_owned(),
+        started: "2026-11-21T04:31:08Z".to_owned(),
+        state: "complete".to_owned(),
+        profile: "quick".to_owned(),
+        network: "veth".to_owned(),
+        label: Some(label.to_owned()),
+        valid_cells: 615,
+        cells: 615,
+        rating_bits_per_second: Some(1.23e9),
+        title: Title::BtuRating,
+        duration: Some(Span::from_seconds(128)),
+        unread: None,
+    };
+    for width in [80, 120, 65_535] {
+        let text = runs_text(std::slice::from_ref(&run), &TextOptions { colour: false, width });
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(label) && !text.contains('…'), "{width}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+    }
+    let piped = runs_text(&[run], &TextOptions { colour: false, width: 65_535 });
+    let line = piped.lines().find(|line| line.starts_with("r1")).unwrap();
+    assert!(line.ends_with("#nightly #kernel-6.18"), "grep finds the run by its tag: {piped}");
+}
+
 #[test]
 fn the_list_of_runs() {
     let part = RunLine { title: Title::Part, ..line("r10", None, Some(9.5e9)) };

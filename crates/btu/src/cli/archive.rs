@@ -23,6 +23,7 @@ Examples:
   btu export r4 r5 -o runs.btu
   btu export tag:nightly -o nightly.btu
   btu import nightly.btu     on another machine
+  ssh alpha btu export tag:nightly | btu import -
 
 The file is JSON lines, compressed by gzip: `zcat FILE | head -2` shows what it is.";
 
@@ -30,6 +31,7 @@ pub(crate) const IMPORT_EXAMPLES: &str = "\
 Examples:
   btu import nightly.btu
   btu import nightly.btu --json
+  ssh alpha btu export latest | btu import -
 
 All runs of the file are stored, or none. Runs that are here already, by their uuid, stay as they are.";
 
@@ -64,15 +66,15 @@ pub(crate) struct Export {
     /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<String>,
-    /// A file that is not there yet
+    /// A file that is not there yet, `-` for standard output [default: standard output where that is no terminal]
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// `btu import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// What `btu export` wrote
+    /// What `btu export` wrote; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

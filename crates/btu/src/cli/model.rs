@@ -12,7 +12,8 @@ use crate::files;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  btu model ethernet-shared-10                             each submodel, each flow
+  btu model ethernet-shared-10                             the delay, and what limits it
+  btu model ethernet-shared-10 --all                       each submodel, each flow
   btu model citi-1989-light --transfer '100 MB'            what limits a transfer, and from when on
   btu model lab.toml --set traffic.background.load='60 %'
   btu model citi-1989-light --transfer '20 MB' --sweep traffic.background.packets_per_s=0..1100:100 --csv curve.csv
@@ -56,6 +57,9 @@ pub(crate) struct Model {
     /// Write a workbook to this file: a sheet for each submodel, with formulas that follow their input cells
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "most"], conflicts_with = "check")]
     pub(crate) xlsx: Option<PathBuf>,
+    /// Every submodel with what goes in and what it costs, not the first screen alone
+    #[arg(long, conflicts_with_all = ["sweep", "most", "check", "ui"])]
+    pub(crate) all: bool,
     /// Open a view of the terminal in which values are turned up and down and tables and a curve follow
     #[arg(long, conflicts_with_all = ["sweep", "most", "check", "xlsx"])]
     pub(crate) ui: bool,

@@ -17,6 +17,7 @@ pub(crate) enum Net {
     #[command(after_help = "Example:\n  btu net show home-bloated > home.toml")]
     Show {
         /// Its name; `btu net list` lists them
+        #[arg(value_name = "NETWORK")]
         name: String,
     },
     /// Raise a network for the time of one command, which runs in one of its stations
@@ -46,7 +47,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Network files or names of the library; - reads standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "NETWORK")]
     pub(crate) files: Vec<String>,
     /// Value to put in the place of a file's, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]

@@ -61,7 +61,7 @@ pub(crate) struct Pipe {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) perturbation: Option<Bytes>,
     /// How long and how often
-    #[arg(long, value_enum, default_value = "standard")]
+    #[arg(long, visible_alias = "profile", value_enum, default_value = "standard")]
     pub(crate) precision: PrecisionName,
     /// Trials of each size
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -176,7 +176,7 @@ pub(crate) struct Wanted {
     /// Draw the points of the 1996 paper beside them
     #[arg(long, value_name = "STUDY", value_parser = ["netpipe96"])]
     pub(crate) with: Option<String>,
-    /// Every size in the table, not one of each octave
+    /// Every table with every size, not the first screen alone
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -49,7 +49,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct Raising {
     /// A network file or a name of the library; - reads standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "NETWORK")]
     pub(crate) file: String,
     /// What the network is called while it is up [default: as in its file; for `run` with a number]
     #[arg(long, value_name = "NAME")]

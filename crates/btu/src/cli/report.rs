@@ -12,6 +12,7 @@ Examples:
   btu report r12 -o r12.html --with btu95,netpipe96
   btu report r12 --format markdown        for a wiki or a comment, on standard output
   btu report r12 --format xlsx -o r12.xlsx
+  btu report r12 --format raw > r12.csv   every repetition, under names that stay
 
 A report is made from what is stored alone, and can be made again at any time. The HTML file is complete: it asks nobody
 for anything.";
@@ -48,6 +49,8 @@ pub(crate) enum Format {
     Markdown,
     /// Every number of every table, a line each
     Csv,
+    /// Raw values, a line for each repetition, for R and pandas
+    Raw,
     /// Everything that was worked out
     Json,
     /// A workbook, a sheet for each table

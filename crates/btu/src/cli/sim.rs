@@ -11,6 +11,7 @@ use crate::files;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   btu sim laboratory-1995                          a network of the library; `btu net list` lists them
+  btu sim laboratory-1995 --all                    every table
   btu sim lab.toml --duration '60 s' --replications 10
   btu sim lab.toml --set traffic.background.load='60 %'
   btu sim lab.toml --idealised                     Lam's contention, to check against closed forms
@@ -21,12 +22,13 @@ The same file, options and seed give the same figures on every run.";
 
 /// `btu sim`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Sim {
     /// Network file or name of the library; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) network: String,
     /// Virtual time of each replication, warm-up included [default: about 200,000 frames]
-    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    #[arg(long, visible_alias = "time", value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) duration: Option<Span>,
     /// Virtual time at the start that is not counted [default: a tenth of the duration]
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
@@ -43,7 +45,7 @@ pub(crate) struct Sim {
     /// Lam's idealised contention on every shared Ethernet instead of the standard's
     #[arg(long)]
     pub(crate) idealised: bool,
-    /// Show every station
+    /// Every table, and one of every station
     #[arg(long)]
     pub(crate) stations: bool,
     /// Draw what waits, what collides and how busy media are over time, in the first replication, to this file
@@ -52,6 +54,9 @@ pub(crate) struct Sim {
     /// The same as PNG
     #[arg(long, value_name = "FILE")]
     pub(crate) png: Option<PathBuf>,
+    /// Every table, not the first screen alone
+    #[arg(long)]
+    pub(crate) all: bool,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -12,7 +12,7 @@ use crate::files;
 #[derive(Debug, Args)]
 pub(crate) struct StudyOptions {
     /// How long and how often
-    #[arg(long, value_enum, default_value = "quick")]
+    #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
     /// The rate of a line, such as '10 Mb/s', a network file, or a name of the library (`btu net list`)
     #[arg(long, value_name = "RATE|FILE")]
@@ -35,6 +35,9 @@ pub(crate) struct StudyOptions {
     pub(crate) resuming: Resuming,
     #[command(flatten)]
     pub(crate) naming: Naming,
+    /// Every table at the end, not the first screen alone
+    #[arg(long)]
+    pub(crate) all: bool,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,

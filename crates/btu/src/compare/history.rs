@@ -3,14 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use btu_control::environment::Environment;
-use btu_store::{RunId, State, Store};
+use btu_report::EarlierRuns;
+use btu_stats::{Level, geometric_interval};
+use btu_store::{RunId, RunSummary, State, Store};
 use btu_suite::compare::{Group, Run};
+use btu_suite::network::Network;
 
 use super::Compared;
 use super::sides::{Chosen, Member};
 
 /// The newest so many of a group are read.
 const MOST: usize = 20;
+
+/// An interval from two runs would be nearly thirteen times as wide as their deviation.
+const FEWEST_RUNS: usize = 3;
 
 /// What has to be the same for runs to repeat one another: the plan, and the machine in broad terms.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +63,31 @@ pub(super) fn earlier<C: Compared>(
         }
     }
     found.into_values().map(|runs| group(suite, store, &runs)).collect()
+}
+
+/// What this run's machine gives from run to run: complete runs of its plan there, it among them, if that makes an interval.
+pub(crate) fn of_machine<C: Compared<Plan = Plan>>(
+    suite: &C,
+    store: &Store,
+    run: RunId,
+) -> anyhow::Result<Option<EarlierRuns>> {
+    let Ok(member) = Member::read(suite, store, run) else { return Ok(None) };
+    if member.row.summary.state != State::Complete || matches!(member.plan.network, Network::Machines(_)) {
+        return Ok(None);
+    }
+    let wanted = Key::of(suite, &member);
+    let mut ratings: Vec<f64> = Vec::new();
+    let is_one = |other: &RunSummary| {
+        let is_complete = suite.is_of(&other.suite) && other.state == State::Complete;
+        is_complete && Member::read(suite, store, other.id).is_ok_and(|member| Key::of(suite, &member) == wanted)
+    };
+    for other in store.runs()?.iter().rev().filter(|other| is_one(other)).take(MOST) {
+        let rated = among_others(Rated::read(store, other.id))?;
+        ratings.extend(rated.ok().and_then(|rated| rated.rating).map(|rating| rating.btu_bits_per_second.value));
+    }
+    let is_repeated = ratings.len() >= FEWEST_RUNS;
+    let mean = if is_repeated { geometric_interval(&ratings, Level::P95) } else { None };
+    Ok(mean.map(|btu_bits_per_second| EarlierRuns { runs: ratings.len(), btu_bits_per_second }))
 }
 
 fn group<C: Compared>(suite: &C, store: &Store, newest_first: &[Member<C::Plan>]) -> anyhow::Result<Group<C::Row>> {

@@ -1,6 +1,6 @@
 //! `btu compare` of signatures.
 
-use btu_report::{StoredSignature, beside_text};
+use btu_report::{StoredSignature, beside_page, beside_text, first_screen};
 use btu_store::{RunRow, Store};
 use btu_suite::pipe::{Beside, PipePlan, SUITE, beside};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::archive::TAG;
 use crate::cli::{Compare, CompareFormat};
 use crate::compare::deliver;
 use crate::exit::Refusal;
-use crate::provenance;
+use crate::{provenance, terminal};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -38,13 +38,20 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
     }
     let rows = arguments.sides.iter().map(|side| store.run(side)).collect::<Result<Vec<_>, _>>()?;
     guard(arguments, &rows)?;
-    let warnings: Vec<String> = rows.iter().flat_map(provenance::named_changes).collect();
+    let mut warnings: Vec<String> = rows.iter().flat_map(provenance::named_changes).collect();
+    for row in &rows[1..] {
+        warnings.extend(differences(&rows[0], row)?);
+    }
     let signatures = rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
     deliver(arguments.output.clone(), |options| {
         if as_json || arguments.format == CompareFormat::Json {
             Ok(json(&signatures, warnings)?)
         } else {
-            Ok(beside_text(&signatures, &warnings, arguments.all, options))
+            Ok(if arguments.all {
+                beside_text(&signatures, &warnings, true, options)
+            } else {
+                first_screen(&beside_page(&signatures, &warnings, &terminal::again()), options)
+            })
         }
     })
 }
@@ -80,6 +87,32 @@ fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// In what the conditions of two runs differ, a sentence each: where the ends were held, congestion control, how bytes were moved.
+fn differences(base: &RunRow, other: &RunRow) -> anyhow::Result<Vec<String>> {
+    let [first, second] = [conditions(base)?, conditions(other)?];
+    let both = first.into_iter().zip(second).filter(|((_, first), (_, second))| first != second);
+    let (base, other) = (base.summary.id, other.summary.id);
+    Ok(both.map(|((what, first), (_, second))| format!("{what}: {first} in {base}, {second} in {other}")).collect())
+}
+
+/// What decides a signature beside its sizes.
+fn conditions(row: &RunRow) -> anyhow::Result<[(&'static str, String); 8]> {
+    let plan: PipePlan = plan(row)?;
+    let held = plan.processors.map_or_else(|| "where the scheduler puts them".to_owned(), |held| held.to_string());
+    let sleep = if plan.kept_awake { "kept from sleeping" } else { "free to sleep" };
+    let control = plan.congestion_control.map_or_else(|| "the machine's own".to_owned(), |name| name.to_string());
+    Ok([
+        ("network", row.summary.network.clone()),
+        ("transport", plan.kind.label().to_owned()),
+        ("pattern", plan.pattern.name().to_owned()),
+        ("pairs", plan.pairs.to_string()),
+        ("ends", held),
+        ("processors", sleep.to_owned()),
+        ("congestion control", control),
+        ("load", plan.load.name().to_owned()),
+    ])
 }
 
 fn stored(store: &Store, row: &RunRow) -> anyhow::Result<StoredSignature> {

@@ -67,6 +67,9 @@ impl Job {
 
     /// What the list of runs calls it, on this network.
     pub(super) fn called(&self, network: &str) -> String {
+        // What is unusual has to be seen in the list: times of ends on one processor are others.
+        let is_together = self.plans().iter().all(|plan| plan.processors.is_some_and(|held| held.near == held.far));
+        let network = &if is_together { format!("{network}, ends together") } else { network.to_owned() };
         let labels = || self.plans().iter().map(|plan| plan.kind.label());
         let first = labels().next().unwrap_or_default();
         match self {

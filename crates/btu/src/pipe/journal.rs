@@ -58,7 +58,11 @@ impl<'a> Journal<'a> {
     }
 
     fn environment(&self, moment: Moment) -> anyhow::Result<()> {
-        Ok(self.store.save_environment(&self.lock, moment, &serde_json::to_value(environment::collect())?)?)
+        let found = match moment {
+            Moment::Before => environment::collect_before(),
+            Moment::After => environment::collect(),
+        };
+        Ok(self.store.save_environment(&self.lock, moment, &serde_json::to_value(found)?)?)
     }
 
     /// Stores what another machine is like.

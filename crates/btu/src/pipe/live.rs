@@ -41,7 +41,7 @@ impl Screen {
         let rows = height.saturating_sub(AROUND).min(PLOT_ROWS);
         let options = TextOptions { colour: terminal::colour_of(&stderr()), width };
         let is_drawn = rows >= LEAST_ROWS && width >= LEAST_COLUMNS;
-        let draw = |signatures: &[NamedSignature]| pipe_plot(Graph::Signature, signatures, false, rows, &options);
+        let draw = |signatures: &[NamedSignature]| pipe_plot(Graph::Throughput, signatures, false, rows, &options);
         let lines = if is_drawn { plotted(&draw) } else { Vec::new() };
         self.steps.show_over(sizes, begun, text, width, &lines);
     }

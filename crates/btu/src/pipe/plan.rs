@@ -231,10 +231,14 @@ fn fitting(sizes: Sizes, kind: Kind) -> anyhow::Result<Sizes> {
         return Err(Refusal::Usage(format!("{} moves at most {most} at once: give smaller sizes", kind.label())).into());
     }
     eprintln!(
-        "{} moves at most {} B at once: {} larger sizes are left out.",
+        "{} moves at most {} B at once: {} left out.",
         kind.label(),
         most.count(),
-        too_large.len()
+        if too_large.len() == 1 {
+            "one larger size is".to_owned()
+        } else {
+            format!("{} larger sizes are", too_large.len())
+        }
     );
     Ok(Sizes::of(fitting)?)
 }

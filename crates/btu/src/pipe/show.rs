@@ -3,7 +3,8 @@
 mod files;
 
 use anyhow::Context;
-use btu_report::{TextOptions, hint_text, pipe_text, set_text};
+use btu_report::html::Page;
+use btu_report::{StoredRun, TextOptions, first_screen, hint_text, pipe_text, set_text, several_page};
 use btu_store::{RunId, RunRow, Store};
 use btu_suite::hint::{self, HintRecord, HintResult, HintRun, judge_run};
 use btu_suite::pipe::{self, PipeVerdict, Point, Purpose, SetPoint, SetVerdict, judge, judge_set};
@@ -11,10 +12,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::cli::{Common, Pipe};
-use crate::preflight;
-use crate::stored::head;
+use crate::stored::{Surroundings, head};
 use crate::suites::Document;
 use crate::terminal::{print, print_json, text_options};
+use crate::{preflight, runs};
 
 /// Whether a run of this suite is one of `btu pipe`.
 pub(crate) fn is_ours(suite: &str) -> bool {
@@ -44,8 +45,27 @@ pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::R
         };
     }
     let options = text_options();
-    let text = |one: &Document<'_, Outcome>| text(&store, one.run, &one.result, pipe.wanted.all, &options);
-    documents.iter().try_for_each(|document| print(&text(document)?))
+    match &documents[..] {
+        [one] => runs::print_result(&store, one.run.summary.id, pipe.wanted.all, common),
+        // Several transports are compared, and each is shown by itself on demand.
+        several => {
+            print(&first_screen(&compared(&store, several), &options))?;
+            let text = |one: &Document<'_, Outcome>| text(&store, one.run, &one.result, true, &options);
+            let wanted = if pipe.wanted.all { several } else { &[] };
+            wanted.iter().try_for_each(|document| print(&format!("\n{}", text(document)?)))
+        }
+    }
+}
+
+/// Several signatures of one command on one page.
+fn compared(store: &Store, documents: &[Document<'_, Outcome>]) -> Page {
+    let verdicts = documents.iter().filter_map(|document| match &document.result {
+        Outcome::One(verdict) => Some((Surroundings::of(store, document.run), &**verdict)),
+        Outcome::Set(_) | Outcome::Hint(_) => None,
+    });
+    let (surroundings, verdicts): (Vec<Surroundings>, Vec<&PipeVerdict>) = verdicts.unzip();
+    let stored: Vec<StoredRun<'_>> = surroundings.iter().map(Surroundings::stored).collect();
+    several_page(&stored, &verdicts)
 }
 
 /// What a stored run amounts to.

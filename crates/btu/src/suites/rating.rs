@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use btu_control::environment::settings;
 use btu_report::html::Page;
-use btu_report::{RunReport, TextOptions, rate_text, run_page};
+use btu_report::{RawRow, RunReport, TextOptions, rate_text, run_page};
 use btu_store::{RunRow, Store};
 use btu_suite::cell::Row;
 use btu_suite::compare::{PlanDifference, Reading, asks_the_same, plan_differences};
 use btu_suite::history::Study;
 use btu_suite::plan::Plan;
-use btu_suite::record::CellRecord;
+use btu_suite::record::{CellRecord, Outcome};
 
-use super::{Suite, json, lines};
+use super::{Suite, first_values, json, lines, value};
 use crate::cli::{Common, Compare};
 use crate::compare::{self, Compared};
 use crate::rate::SUITE;
@@ -40,7 +40,11 @@ impl Suite for Rating {
     }
 
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
-        lines(&Stored::read(store, row.summary.id)?.cells, is_json, cell_line)
+        lines(&Stored::read(store, row.summary.id)?.cells, is_json, CELL_HEAD, cell_line)
+    }
+
+    fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
+        Ok(Stored::read(store, row.summary.id)?.cells.iter().map(|cell| raw_cell(row, cell)).collect())
     }
 
     fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
@@ -57,6 +61,7 @@ impl Suite for Rating {
             cells: &stored.cells,
             settings: &stored.before().as_ref().map(settings).unwrap_or_default(),
             changes: &stored.changes(),
+            earlier: compare::of_machine(store, row.summary.id)?.as_ref(),
             beside: with,
         }))
     }
@@ -92,9 +97,53 @@ impl Compared for Rating {
     }
 }
 
+fn raw_cell(row: &RunRow, cell: &CellRecord) -> RawRow {
+    let mut raw = first_values(row, cell.is_valid());
+    raw.extend([value("block", cell.block + 1), value("position", cell.position + 1)]);
+    match cell.row {
+        Row::Network { component, message, load } => {
+            raw.extend([value("component", component), value("message_bytes", message.count()), value("load", load)]);
+        }
+        Row::Host { load } => raw.extend([value("component", "none"), value("message_bytes", ""), value("load", load)]),
+    }
+    if let Some(network) = &cell.network {
+        raw.extend([
+            value("bytes", network.bytes.count()),
+            value("duration_seconds", network.duration.seconds()),
+            value("goodput_bits_per_second", network.goodput_bits_per_second),
+            value("loss_share", network.loss),
+        ]);
+    }
+    if let Some(host) = &cell.host {
+        raw.extend([
+            value("host_work", host.work),
+            value("host_duration_seconds", host.duration.seconds()),
+            value("overlap_share", host.overlap),
+        ]);
+    }
+    let outcomes = cell.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|report| &report.outcome);
+    for outcome in outcomes {
+        if let Outcome::Requested(requested) = outcome {
+            let seconds = |share| requested.round_trip.quantile(share).map_or(f64::NAN, |ns| ns as f64 * 1e-9);
+            raw.extend([value("answers", requested.answers), value("round_trip_p50_seconds", seconds(0.5))]);
+        }
+    }
+    raw.push(value("faults", cell.faults.join("; ")));
+    raw
+}
+
+/// Above the lines of cells.
+const CELL_HEAD: &str = "in block, cell, goodput or requests answered, the host activity beside it";
+
 fn cell_line(cell: &CellRecord) -> String {
-    let network = cell.network.as_ref().map_or_else(String::new, |network| {
-        format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration)
+    let answers =
+        cell.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).find_map(|report| match &report.outcome {
+            Outcome::Requested(requested) => Some(requested.answers),
+            _ => None,
+        });
+    let network = cell.network.as_ref().map_or_else(String::new, |network| match answers {
+        Some(answers) => format!("{answers:10} answers in {}", network.duration),
+        None => format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration),
     });
     let host = cell.host.as_ref().map_or_else(String::new, |host| format!("  host {}", host.duration));
     let line = format!("{:>2} {:<34} {network}{host}", cell.block + 1, cell.row.to_string());

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use btu_report::html::Page;
-use btu_report::{TextOptions, roll_page, roll_text};
+use btu_report::{RawRow, TextOptions, roll_page, roll_text};
 use btu_store::{RunRow, Store};
 use btu_suite::history::Study;
-use btu_suite::roll::{Roll, SUITE};
+use btu_suite::roll::{Greeted, Roll, SUITE};
 
-use super::{Suite, json, lines, refuse_studies};
+use super::{Suite, first_values, json, lines, refuse_studies, value};
 use crate::cli::{Common, Compare};
 use crate::exit::Refusal;
 use crate::stored::{Surroundings, head};
@@ -36,7 +36,7 @@ impl Suite for RollCall {
 
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
         let greeted = roll(store, row)?.hosts;
-        lines(&greeted, is_json, |host| {
+        lines(&greeted, is_json, &format!("{:<24} {:<24} answer", "host", "reached by"), |host| {
             let trouble = host.trouble.as_deref().unwrap_or("answers as it should");
             format!("{:<24} {:<24} {trouble}", host.name, host.reached)
         })
@@ -45,6 +45,21 @@ impl Suite for RollCall {
     fn compare(&self, _: &Store, _: &Compare, _: &Common) -> anyhow::Result<ExitCode> {
         let problem = "what hosts answered when they were greeted is no speed: nothing of it can be compared";
         Err(Refusal::Usage(problem.to_owned()).into())
+    }
+
+    fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
+        let of = |host: &Greeted| {
+            let started = host.answer.as_ref().and_then(|answer| answer.started_after_ns);
+            let mut raw = first_values(row, host.trouble.is_none());
+            raw.extend([
+                value("host", &host.name),
+                value("reached", &host.reached),
+                value("start_after_seconds", started.map_or_else(String::new, |ns| (ns as f64 * 1e-9).to_string())),
+                value("faults", host.trouble.as_deref().unwrap_or_default()),
+            ]);
+            raw
+        };
+        Ok(roll(store, row)?.hosts.iter().map(of).collect())
     }
 
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {

@@ -4,13 +4,14 @@ use std::marker::PhantomData;
 use std::process::ExitCode;
 
 use btu_report::html::Page;
-use btu_report::{Reported, TextOptions, page_text};
+use btu_report::{RawRow, Reported, TextOptions, page_text};
 use btu_store::{RunRow, Store};
 use btu_suite::compare::{PlanDifference, Reading, StudyRow, study_differences, study_readings};
 use btu_suite::experiment::Measured;
 use btu_suite::history::Study;
+use serde_json::Value;
 
-use super::{Suite, json, lines, refuse_studies};
+use super::{Suite, first_values, json, lines, refuse_studies, value};
 use crate::cli::{Common, Compare};
 use crate::compare::{self, Compared};
 use crate::resume;
@@ -44,7 +45,14 @@ impl<E: Reported> Suite for Studied<E> {
 
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
         let plan: E = resume::plan(row)?;
-        lines(&store.records::<Measured<E::Cell>>(row.summary.id)?, is_json, |cell| line(&plan, cell))
+        let head = format!("in block {:<38} {:>12} {:>15}", "cell", "duration", "goodput");
+        lines(&store.records::<Measured<E::Cell>>(row.summary.id)?, is_json, &head, |cell| line(&plan, cell))
+    }
+
+    fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
+        let plan: E = resume::plan(row)?;
+        let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
+        cells.iter().map(|cell| raw_cell(&plan, row, cell)).collect()
     }
 
     fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
@@ -92,6 +100,34 @@ fn judged<E: Reported>(store: &Store, row: &RunRow) -> anyhow::Result<(E, E::Ver
     let plan: E = resume::plan(row)?;
     let verdict = plan.judge(&store.records(row.summary.id)?);
     Ok((plan, verdict))
+}
+
+/// The levels of every factor as the plan stores them, then what a cell came to.
+fn raw_cell<E: Reported>(plan: &E, row: &RunRow, cell: &Measured<E::Cell>) -> anyhow::Result<RawRow> {
+    let mut raw = first_values(row, cell.is_valid());
+    raw.extend([value("block", cell.block + 1), value("position", cell.position + 1), value("cell", &cell.cell)]);
+    flatten("", &serde_json::to_value(&cell.cell)?, &mut raw);
+    let facts = plan.facts(&cell.cell, &cell.seen);
+    raw.push(value("duration_seconds", facts.duration.map_or_else(String::new, |span| span.seconds().to_string())));
+    let goodput = facts.goodput_bits_per_second;
+    raw.push(value("goodput_bits_per_second", goodput.map_or_else(String::new, |rate| rate.to_string())));
+    raw.push(value("faults", cell.faults.join("; ")));
+    Ok(raw)
+}
+
+/// Every scalar of `from` under its name, those of nested objects under both names.
+fn flatten(name: &str, from: &Value, raw: &mut RawRow) {
+    match from {
+        Value::Object(parts) => {
+            for (part, inside) in parts {
+                let name = if name.is_empty() { part.clone() } else { format!("{name}_{part}") };
+                flatten(&name, inside, raw);
+            }
+        }
+        Value::Null => {}
+        Value::String(text) => raw.push(value(name, text)),
+        other => raw.push(value(name, other)),
+    }
 }
 
 fn line<E: Reported>(plan: &E, cell: &Measured<E::Cell>) -> String {

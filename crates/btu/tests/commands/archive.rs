@@ -1,5 +1,7 @@
 //! `btu tag`, `rm`, `export` and `import` as users call them.
 
+use std::process::{Command, Stdio};
+
 use btu_suite::network::Network;
 use rusqlite::Connection;
 
@@ -61,6 +63,41 @@ fn runs_move_to_another_shelf() {
     assert!(code == Some(2) && errors.contains("is there already"), "{errors}");
     let (code, _, errors) = from.btu(&["export", "r1", "-o", "no/such/place.btu"]);
     assert!(code == Some(3) && errors.contains("writing no/such/place.btu: No such file"), "{errors}");
+}
+
+/// `ssh host btu export tag:nightly | btu import -`
+#[test]
+fn runs_move_by_standard_streams() {
+    let (from, to) = (shelf(2), shelf(1));
+    from.btu(&["tag", "r1", "nightly"]);
+    for arguments in [&["export", "tag:nightly", "r2"][..], &["export", "r1", "r2", "-o", "-"]] {
+        let mut export = Command::new(env!("CARGO_BIN_EXE_btu"));
+        let mut export =
+            export.args(arguments).env("BTU_DATA", from.path(".")).stdout(Stdio::piped()).spawn().expect("btu");
+        let mut import = Command::new(env!("CARGO_BIN_EXE_btu"));
+        import
+            .args(["import", "-", "--json"])
+            .env("BTU_DATA", to.path("."))
+            .stdin(export.stdout.take().expect("its output"));
+        let import = import.output().expect("btu");
+        assert!(
+            export.wait().expect("btu").success() && import.status.success(),
+            "{}",
+            String::from_utf8_lossy(&import.stderr)
+        );
+        let imported: serde_json::Value = serde_json::from_slice(&import.stdout).expect("JSON");
+        assert_eq!((&imported[0]["run"], &imported[1]["run"]), (&serde_json::json!(2), &serde_json::json!(3)));
+    }
+    assert_eq!(from.json(&["show", "r1"])["result"], to.json(&["show", "r2"])["result"]);
+    assert!(
+        std::fs::read_dir(to.path(".")).unwrap().all(|entry| !entry
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .contains("part"))
+    );
+    let (code, _, errors) = to.btu(&["import", "-"]);
+    assert!(code == Some(2) && errors.contains("standard input"), "nothing came: {errors}");
 }
 
 #[test]

@@ -2,13 +2,19 @@
 
 mod archive;
 mod compare;
+mod completions;
+#[path = "../support/console.rs"]
+mod console;
+mod documents;
 mod fuzz;
 mod history;
 mod keys;
 mod model;
 mod model_ui;
 mod packaging;
+mod pairing;
 mod promises;
+mod questions;
 mod quoted;
 mod rank;
 mod refusals;

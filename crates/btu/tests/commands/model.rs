@@ -80,7 +80,7 @@ fn a_question_asked_backwards() {
 /// Where real stations back off longer than the formula's, its delay is a lower bound: no answer is given there. The
 /// simulator has one.
 #[test]
-fn a_question_asked_backwards_ends_where_the_formula_does() {
+fn b2_a_question_asked_backwards_ends_where_the_formula_does() {
     let here = tempfile::tempdir().unwrap();
     let question = [
         "ethernet-shared-10",

@@ -31,6 +31,29 @@ fn an_unknown_network() {
     assert_eq!(line.lines().count(), 1, "{line}");
 }
 
+/// A wrong unit on the command line gets the answer that it gets in a network file.
+#[test]
+fn wrong_units_are_told_the_right_ones() {
+    for command in ["rate", "pipe", "app", "copy", "lan"] {
+        for (wrong, said) in [
+            ("10 MB/s", "`MB/s` is not a unit here"),
+            ("10mbps", "`mbps`"),
+            ("10Mbit", "`Mbit`"),
+            ("10", "unit is missing"),
+        ] {
+            let (code, line) = refusal(&[command, "--network", wrong]);
+            assert_eq!((code, line.lines().count()), (Some(2), 1), "{command} {wrong}: {line}");
+            assert!(line.contains(said) && line.contains("kb/s, Mb/s, Gb/s"), "{command} {wrong}: {line}");
+        }
+    }
+    for command in ["sim", "model"] {
+        let (code, line) = refusal(&[command, "ethernet-shared-10", "--set", "traffic.everyone.load=60"]);
+        assert!(code == Some(2) && line.contains("write `60 %`"), "{line}");
+        let (code, line) = refusal(&[command, "ethernet-shared-10", "--set", "segments.ether.rate=10 MB/s"]);
+        assert!(code == Some(2) && line.contains("`MB/s` is not a unit here"), "{line}");
+    }
+}
+
 #[test]
 fn impossible_rates_and_delays() {
     for (arguments, word) in [
@@ -97,7 +120,7 @@ fn a_scratch_directory_without_room() {
 
 /// A typo in a path is answered, and leaves nothing behind.
 #[test]
-fn a_directory_that_is_not_there_is_not_made() {
+fn b9_a_directory_that_is_not_there_is_not_made() {
     let directory = tempfile::tempdir().unwrap();
     let missing = path(directory.path(), "no/such/place");
     for arguments in [

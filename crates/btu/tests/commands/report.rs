@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::shelf::Shelf;
+
 /// A database as version 0.1.0 wrote it, with a plan that no version reads any more.
 const SCHEMA_1: &str = include_str!("../../../store/tests/store/fixtures/schema-1.sql");
 
@@ -40,6 +42,42 @@ fn every_format_is_made_from_a_run_of_the_oldest_schema() {
     assert!(report("json").contains("\"uuid\": \"5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11\""));
     let workbook = btu(directory.path(), &["report", "r1", "--format", "xlsx", "-o", "-"]);
     assert!(workbook.status.success() && workbook.stdout.starts_with(b"PK"));
+}
+
+/// A row for each repetition, under names that stay, for programs that are not ours.
+#[test]
+fn raw_values_have_a_row_for_each_repetition() {
+    let mut shelf = Shelf::new();
+    shelf.run(&crate::shelf::plan(btu_suite::network::Network::Veth), &[9.0, 9.1, 9.2]);
+    let (code, raw, errors) = shelf.btu(&["report", "--format", "raw"]);
+    assert_eq!(code, Some(0), "{errors}");
+    let lines: Vec<Vec<&str>> = raw.lines().map(|line| line.split(',').collect()).collect();
+    let names = "run,valid,block,position,component,message_bytes,load,bytes,duration_seconds,goodput_bits_per_second,loss_share,faults";
+    assert_eq!(lines[0].join(","), names);
+    assert_eq!(lines.len(), 1 + 3 * 2, "three blocks of two rows: {raw}");
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{raw}");
+    let rate: f64 = lines[1][9].parse().expect("a number");
+    assert!(lines[1][4] == "SEND" && (rate / 9e6 - 1.0).abs() < 0.01, "{raw}");
+}
+
+/// A browser that cannot be started is told, and the report is there.
+#[test]
+fn a_report_that_cannot_be_opened_is_told() {
+    let directory = stored();
+    let fake = directory.path().join("xdg-open");
+    std::fs::write(&fake, "#!/bin/sh\nexit 3\n").expect("a script");
+    std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("its rights");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap_or_default());
+    command
+        .current_dir(directory.path())
+        .env("BTU_DATA", directory.path())
+        .env("PATH", path)
+        .args(["report", "r1", "--open"]);
+    let output = command.output().expect("btu");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && said.contains("open it in a browser yourself"), "{said}");
+    assert!(directory.path().join("btu-report-r1.html").exists());
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn everything(connection: &Connection) -> (i64, Vec<Vec<Value>>) {
 }
 
 #[test]
-fn a_complete_run_has_nothing_to_do_and_stays_as_it_is() {
+fn b1_a_complete_run_has_nothing_to_do_and_stays_as_it_is() {
     let mut shelf = Shelf::new();
     // A machine that has changed since then is no reason to touch it either.
     shelf.ended(&plan(Network::Veth), &[9.0, 9.1, 9.2], State::Complete, &[elsewhere()]);
@@ -100,6 +100,7 @@ fn said_everywhere(shelf: &Shelf) {
     };
     for arguments in [
         ["show", "r1"].as_slice(),
+        &["show", "r1", "--all"],
         &["show", "r1", "--json"],
         &["report", "r1", "--format", "text"],
         &["report", "r1", "--format", "json"],
@@ -114,7 +115,7 @@ fn said_everywhere(shelf: &Shelf) {
     for clean in [["show", "r2"].as_slice(), &["report", "r2", "--format", "markdown"]] {
         assert!(!said(clean).contains("resumed elsewhere"), "{clean:?}");
     }
-    assert!(said(&["show", "r1"]).starts_with("Part of a BTU rating "));
+    assert!(said(&["show", "r1"]).starts_with("Part of a BTU rating: "));
     let verdict = &shelf.json(&["show", "r1"])["result"];
     assert_eq!((&verdict["title"], &verdict["obstacles"]), (&"part".into(), &serde_json::json!(["resumed-elsewhere"])));
     assert_eq!(shelf.json(&["show", "r2"])["result"]["title"], "btu-rating");

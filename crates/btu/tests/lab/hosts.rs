@@ -74,7 +74,7 @@ fn rated_end_to_end(hosts: &Hosts) {
     );
     assert_eq!(result["result"]["invalid_cells"], 0, "{}", result["result"]["warnings"]);
     can_impair_or_says_why(&result);
-    let shown = text(&hosts.lab_command(&["show"]).output().unwrap().stdout);
+    let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
     assert!(shown.contains("network hosts alpha, beta, gamma"), "{shown}");
     assert!(
         shown.contains("passive is gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417"),
@@ -298,7 +298,7 @@ fn fifty_hosts_start_together() {
     }
     // All on two processors: their agents and workers share them, so this only bounds what is stored.
     assert!(skew.as_u64().is_some_and(|skew| skew < 2_000_000_000), "{skew}");
-    let shown = text(&hosts.lab_command(&["show"]).output().unwrap().stdout);
+    let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
     assert!(shown.contains("50 of 50 answer as they should"), "{shown}");
     hosts.lower();
 }

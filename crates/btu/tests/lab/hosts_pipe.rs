@@ -66,7 +66,7 @@ fn signature(hosts: &Hosts) {
     let clock = &environments[1][1]["clock"];
     let (offset, trip) = (clock["offset_ns"].as_i64().unwrap(), clock["round_trip_ns"].as_i64().unwrap());
     assert!(offset.abs() <= trip / 2 + 1, "{offset} of {trip}");
-    let shown = text(&hosts.lab_command(&["show"]).output().unwrap().stdout);
+    let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
     let told = "the far end is on alpha, measured at 10.99.0.10, controlled by TLS to 198.18.1.1:7417";
     assert!(shown.contains(told), "{shown}");
 }

@@ -53,7 +53,7 @@ fn an_application_draws_from_host_to_host(trio: &Trio<'_>) {
     assert_eq!(hosts, [["alpha", "alpha", "10.99.0.10"], ["gamma", "gamma", "10.99.0.12"]]);
     // What both hosts were like, before and after.
     assert_eq!(result["run"]["environments"].as_array().map(Vec::len), Some(4));
-    let shown = text(&trio.lab_command(&["show"]).output().expect("btu starts").stdout);
+    let shown = text(&trio.lab_command(&["show", "--all"]).output().expect("btu starts").stdout);
     for line in
         [", hosts alpha, gamma, quick profile", "gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417"]
     {
@@ -108,7 +108,7 @@ fn this_machine_takes_part_itself(trio: &Trio<'_>) {
         assert_eq!(row["invalid"], 0, "{row}");
         assert!(row["round_trip"]["count"].as_u64().is_some_and(|count| count > 2), "{row}");
     }
-    let shown = text(&trio.lab_command(&["show"]).output().expect("btu starts").stdout);
+    let shown = text(&trio.lab_command(&["show", "--all"]).output().expect("btu starts").stdout);
     assert!(shown.starts_with("here to alpha: ") && shown.contains("controlled by this machine itself"), "{shown}");
 }
 

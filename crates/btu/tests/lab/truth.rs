@@ -69,7 +69,7 @@ fn find_number(value: &serde_json::Value, key: &str) -> Option<f64> {
 
 /// A stream that competes with a transfer for ten megabits: what is lost and what arrives are two views of one thing.
 #[test]
-fn loss_and_goodput_of_a_stream_agree() {
+fn b3_loss_and_goodput_of_a_stream_agree() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let arguments = ["rate", "--network", "10 Mb/s", "--component", "UDP", "--load", "idle,transfer", "--quiet"];
     let result = laboratory.json(&arguments);

@@ -9,6 +9,7 @@ use btu_suite::plan::Plan;
 use btu_suite::record::{CellRecord, PlacedReport};
 use btu_suite::schedule::{self, Slot};
 use btu_suite::script::{Amount, DEADLINE_FACTOR, Setting};
+use btu_suite::verdict::so_far;
 use btu_suite::work::Amounts;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,10 @@ impl Study for Rating {
 
     fn missing(&self, block: u32, done: &[CellRecord]) -> Vec<Slot> {
         schedule::missing(&self.plan, block, done)
+    }
+
+    fn so_far(&self, records: &[CellRecord]) -> String {
+        so_far(records)
     }
 
     fn sure_after(&self, block: u32) -> usize {

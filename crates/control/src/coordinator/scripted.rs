@@ -29,6 +29,15 @@ impl<E: Experiment> Study for Scripted<E> {
     type Cell = E::Cell;
     type Record = Measured<E::Cell>;
 
+    fn so_far(&self, records: &[Self::Record]) -> String {
+        let Some(last) = records.iter().rfind(|record| record.is_valid()) else { return String::new() };
+        let facts = self.plan.facts(&last.cell, &last.seen);
+        let took = facts.duration.map(|duration| duration.to_string());
+        let rate = facts.goodput_bits_per_second.map(|rate| format!("{:.3} Mb/s", rate / 1e6));
+        let known: Vec<String> = took.into_iter().chain(rate).collect();
+        format!("last: {}: {}", last.cell, known.join(", "))
+    }
+
     fn seed(&self) -> u64 {
         self.plan.frame().seed
     }

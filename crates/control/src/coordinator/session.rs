@@ -172,6 +172,7 @@ impl<S: Study> Session<'_, S> {
             done,
             expected: done + left,
             seconds_left: clock.seconds_left(left),
+            so_far: self.study.so_far(&self.records),
         }
     }
 }

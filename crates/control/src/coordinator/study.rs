@@ -59,6 +59,9 @@ pub trait Study {
         observer: &mut dyn Observer,
     ) -> Result<Self::Record, CoordinatorError>;
 
+    /// What the cells so far amount to, in a line for people who wait; empty where there is nothing to tell yet.
+    fn so_far(&self, records: &[Self::Record]) -> String;
+
     /// What of a record tells that nothing moved: its faults, and the accounts of its activities.
     fn seen<'a>(&self, record: &'a Self::Record) -> (&'a [String], &'a [PlacedReport]);
 }

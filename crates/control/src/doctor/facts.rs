@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 
+use btu_testbed::house::Privilege;
 use btu_testbed::privilege::Capabilities;
 use btu_testbed::{house, netem};
 use nix::sys::resource::{Resource, getrlimit};
@@ -43,7 +44,10 @@ pub fn look(executable: &Path, scratch: &Path) -> Facts {
     Facts {
         environment: environment::collect(),
         namespaces: house::preflight(executable)
-            .map(|privilege| format!("{privilege:?}").to_lowercase())
+            .map(|privilege| match privilege {
+                Privilege::Root => "root".to_owned(),
+                Privilege::UserNamespace => "an ordinary user, in a user namespace".to_owned(),
+            })
             .map_err(|error| error.to_string()),
         netem: netem::probe().map(drop).map_err(|error| error.to_string()),
         capabilities: capabilities(),

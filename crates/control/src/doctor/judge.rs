@@ -25,6 +25,7 @@ pub fn judge(facts: &Facts) -> Vec<Finding> {
         scratch(facts),
         open_files(facts),
         netem(facts),
+        congestion_control(facts),
         capabilities(facts),
         locked_memory(facts),
         io_uring(facts),
@@ -62,12 +63,25 @@ fn namespaces(facts: &Facts) -> Finding {
             why,
             "`btu rate`, `btu net` and `btu pipe` raise networks of namespaces on this machine; an agent for other \
              machines needs none",
-            Some(
+            // Where the kernel has said what forbids it, that is the advice, and not another setting.
+            Some(if why.contains("sysctl") {
+                "what is said above, or run btu as root"
+            } else {
                 "run btu as root; or, which lets every program of every user make namespaces, sysctl -w \
-                 kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0",
-            ),
+                 kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0"
+            }),
         ),
     }
+}
+
+/// What decides more than most settings: a result is comparable with those of the same algorithm only.
+fn congestion_control(facts: &Facts) -> Finding {
+    const TOPIC: &str = "congestion control";
+    let settings = &facts.environment.network.settings;
+    let Some(own) = settings.get("net.ipv4.tcp_congestion_control") else {
+        return limited(TOPIC, "the kernel does not tell", "results of different algorithms cannot be compared", None);
+    };
+    ok(TOPIC, format!("TCP uses {own}; -C NAME chooses another for a run, and every result says which it was"))
 }
 
 fn scratch(facts: &Facts) -> Finding {

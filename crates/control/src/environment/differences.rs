@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Environment;
 
 /// What changes by itself, and is no reason to doubt anything.
-const RESTLESS: [&str; 3] = ["load.", "cpu_time.", "memory.available_bytes"];
+const RESTLESS: [&str; 4] = ["load.", "busy", "cpu_time.", "memory.available_bytes"];
 
 /// A setting that is not the same in two looks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -161,13 +161,16 @@ impl<'a> Item<'a> {
     where
         T::Err: Display,
     {
-        let written = match &self.node.value {
-            // Lets the quantity itself say which units there are.
-            Value::Whole(number) => number.to_string(),
-            Value::Number(number) => number.to_string(),
-            _ => self.text()?.to_owned(),
-        };
-        written.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
+        self.written()?.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
+    }
+
+    /// What is written there, a bare number too: what reads a quantity says then which units there are.
+    pub(super) fn written(&self) -> Option<String> {
+        match &self.node.value {
+            Value::Whole(number) => Some(number.to_string()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => self.text().map(str::to_owned),
+        }
     }
 
     /// The quantity that it is, within bounds.

@@ -202,13 +202,18 @@ fn closed(fields: &Fields<'_>) -> Option<Pace> {
 
 /// A percentage that may be above 100: too much can be offered too.
 fn load(item: &Item<'_>) -> Option<f64> {
-    let text = item.text()?;
+    let text = item.written()?;
     let number = text.trim().strip_suffix('%').map(str::trim_end);
     let plain = number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
     let share = plain.and_then(|number| number.parse::<f64>().ok()).map(|percent| percent / 100.0);
     let share = share.filter(|share| (1e-9..=1e3).contains(share));
     if share.is_none() {
-        item.problem(format!("`{text}` is not a load: write a percentage above `0 %`, for example `30 %` or `120 %`"));
+        let example = if text.parse::<f64>().is_ok_and(|number| number > 0.0) {
+            format!("the unit is missing, write `{} %`", text.trim())
+        } else {
+            "write a percentage above `0 %`, for example `30 %` or `120 %`".to_owned()
+        };
+        item.problem(format!("`{text}` is not a load: {example}"));
     }
     share
 }

@@ -1,5 +1,6 @@
 //! Runs side by side, for a terminal, as Markdown and as a page.
 
+mod first;
 mod markdown;
 mod page;
 mod text;

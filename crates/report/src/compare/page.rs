@@ -3,20 +3,21 @@
 use btu_stats::Estimate;
 use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Unit};
 
-use super::words;
+use super::first;
+use super::words::{self, cut};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
 
 const MEGABIT: f64 = 1e6;
 
-/// The whole comparison.
-pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>) -> Page {
+/// The whole comparison; `all` is the command that shows every cell.
+pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Page {
     let base = &comparison.base.name;
     let headline = match comparison.others.as_slice() {
-        [one] => said(one),
+        [one] => format!("{} beside {base}: {}", cut(&one.side.name), said(one)),
         all => format!("{} sides beside {base}", all.len()),
     };
     let mut remarks: Vec<String> =
-        if comparison.others.len() > 1 { comparison.others.iter().map(said).collect() } else { Vec::new() };
+        if comparison.others.len() > 1 { comparison.others.iter().map(named).collect() } else { Vec::new() };
     for beside in &comparison.others {
         let Some(overall) = &beside.overall else { continue };
         let sentences =
@@ -30,6 +31,8 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>) -> Page {
         title: format!("btu compare: {base} and {}", names(comparison)),
         headline,
         remarks,
+        doubts: first::doubts(comparison),
+        summary: first::summary(comparison, all),
         sections: sections.flatten().collect(),
         footer: vec![format!("{}.", words::rule(comparison))],
         ..Page::default()
@@ -40,12 +43,16 @@ fn names<R: ComparedRow>(comparison: &Comparison<R>) -> String {
     comparison.others.iter().map(|beside| beside.side.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// `r9: slower, -5.0 % (-6.9 .. -3.1 %)`.
+/// `slower, -5.0 % (95 %: -6.9 .. -3.1 %)`.
 fn said<R: ComparedRow>(beside: &Beside<R>) -> String {
     let word = words::headline(beside);
-    let Some(overall) = &beside.overall else { return format!("{}: {word}", beside.side.name) };
-    let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" ({ends})"));
-    format!("{}: {word}, {}{interval}", beside.side.name, words::change(overall.ratio.value))
+    let Some(overall) = &beside.overall else { return word };
+    let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
+    format!("{word}, {}{interval}", words::change(overall.ratio.value))
+}
+
+fn named(beside: &Beside) -> String {
+    format!("{}: {}", beside.side.name, said(beside))
 }
 
 /// The overall ratios of all sides.

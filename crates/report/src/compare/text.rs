@@ -2,7 +2,7 @@
 
 use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
 
-use super::words;
+use super::words::{self, cut, cut_to};
 use crate::head::TextOptions;
 use crate::number::count;
 use crate::paint::Paint;
@@ -34,7 +34,7 @@ pub fn comparison_text<R: ComparedRow>(comparison: &Comparison<R>, all: bool, op
 
 fn headline<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let [base, side] = [&comparison.base.name, &beside.side.name].map(|name| cut(name, MOST_OF_A_HEADLINE));
+    let [base, side] = [&comparison.base.name, &beside.side.name].map(|name| cut(name));
     let said = words::headline(beside);
     let finding = beside.overall.as_ref().map(|overall| overall.finding);
     let said = match finding {
@@ -50,7 +50,9 @@ fn headline<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>, opti
     let taken =
         [&sides, &words::headline(beside), &ratio, &interval].map(|text| columns(text)).iter().sum::<usize>() + 4;
     let mut lines = if taken <= options.columns() { vec![format!("{first}{interval}")] } else { vec![first, interval] };
-    let further = [Some(words::over(overall)), Some(words::basis(overall, comparison, beside)), words::advice(overall)];
+    let surer = words::surer_together(overall, &beside.cells).map(str::to_owned);
+    let further =
+        [Some(words::over(overall)), surer, Some(words::basis(overall, comparison, beside)), words::advice(overall)];
     for text in further.into_iter().flatten() {
         lines.extend(indented(&text, options).iter().map(|line| paint.quiet(line)));
     }
@@ -101,7 +103,7 @@ fn table<R: ComparedRow>(
 ) -> Vec<String> {
     let wide = options.is_wide();
     let interval = |text: &str| wide.then(|| text.to_owned());
-    let [base, other] = [&comparison.base.name, &beside.side.name].map(|name| cut(name, MOST_OF_A_HEAD));
+    let [base, other] = [&comparison.base.name, &beside.side.name].map(|name| cut_to(name, MOST_OF_A_HEAD));
     let head = [String::new(), base, other, "change".to_owned()].into_iter().chain(interval("95 %"));
     let mut sheet = Sheet::new(head.chain([String::new()]).collect(), 1);
     for cell in cells {
@@ -113,14 +115,8 @@ fn table<R: ComparedRow>(
     sheet.lines()
 }
 
-/// Columns of a side's name over a column, and in a headline.
+/// Columns of a side's name over a column.
 const MOST_OF_A_HEAD: usize = 9;
-const MOST_OF_A_HEADLINE: usize = 16;
-
-/// A long list of runs would push everything else off the screen.
-fn cut(name: &str, most: usize) -> String {
-    if columns(name) <= most { name.to_owned() } else { name.chars().take(most - 1).chain(['…']).collect() }
-}
 
 fn left_out<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
     if beside.left_out.is_empty() {

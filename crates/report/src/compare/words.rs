@@ -5,15 +5,20 @@ use btu_suite::compare::{Basis, Beside, CellBeside, ComparedRow, Comparison, Fin
 use btu_suite::verdict::Title;
 
 use crate::number::{NOTHING, count, percent, three_digits};
+use crate::sheet::columns;
 
 const MEGABIT: f64 = 1e6;
 
 /// Milliseconds in a second.
 const MILLI: f64 = 1e3;
 
-/// A ratio as a change in per cent with its sign: `-5.0 %`.
+/// A ratio as a change in per cent with its sign: `-5.0 %`; beyond ten times either way as `266 times slower`.
 pub(super) fn change(ratio: f64) -> String {
-    format!("{} %", signed(ratio))
+    match ratio {
+        _ if ratio > 0.0 && ratio < 0.1 => format!("{} times slower", three_digits(1.0 / ratio)),
+        _ if ratio > 10.0 && ratio.is_finite() => format!("{} times faster", three_digits(ratio)),
+        _ => format!("{} %", signed(ratio)),
+    }
 }
 
 fn signed(ratio: f64) -> String {
@@ -21,9 +26,26 @@ fn signed(ratio: f64) -> String {
     if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
 }
 
-/// The interval in the same way: `-6.9 .. -3.1 %`.
+/// The interval in the same way: `-6.9 .. -3.1 %`; of what is given as times as times.
 pub(super) fn ends(ratio: &Estimate) -> Option<String> {
-    ratio.interval.map(|Interval { low, high }| format!("{} .. {} %", signed(low), signed(high)))
+    let Interval { low, high } = ratio.interval?;
+    Some(match ratio.value {
+        value if value > 0.0 && value < 0.1 => format!("{} .. {}", three_digits(1.0 / high), three_digits(1.0 / low)),
+        value if value > 10.0 => format!("{} .. {}", three_digits(low), three_digits(high)),
+        _ => format!("{} .. {} %", signed(low), signed(high)),
+    })
+}
+
+/// Columns of a side's name in a headline.
+const MOST_OF_A_HEADLINE: usize = 16;
+
+/// A long list of runs would push everything else off the screen.
+pub(super) fn cut(name: &str) -> String {
+    cut_to(name, MOST_OF_A_HEADLINE)
+}
+
+pub(super) fn cut_to(name: &str, most: usize) -> String {
+    if columns(name) <= most { name.to_owned() } else { name.chars().take(most - 1).chain(['…']).collect() }
 }
 
 /// `faster`, or the like, of the whole.
@@ -123,6 +145,14 @@ pub(super) fn tally<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
     let counted = all.map(|finding| (number(finding), finding));
     let said = counted.iter().filter(|(number, _)| *number > 0).map(|(number, finding)| format!("{number} {finding}"));
     said.collect::<Vec<_>>().join(", ")
+}
+
+/// Why the mean of all cells may be told when none of them can.
+pub(super) fn surer_together(overall: &Overall, cells: &[CellBeside]) -> Option<&'static str> {
+    let is_told = matches!(overall.finding, Finding::Faster | Finding::Slower);
+    let none_is = cells.iter().all(|cell| cell.finding == Finding::CannotTell);
+    (is_told && none_is && cells.len() > 1)
+        .then_some("no cell alone is sure enough to tell; the mean of all is surer than each")
 }
 
 /// How the words are chosen.

@@ -5,6 +5,7 @@ use btu_suite::hint::{HintResult, HintVerdict};
 use crate::html::{Axis, Block, Cell, Doubt, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
 use crate::number::three_digits;
 use crate::stored_page::{StoredRun, doubt};
+use crate::summary::KeyFigure;
 
 /// Seconds in a microsecond.
 const MICROSECOND: f64 = 1e-6;
@@ -14,7 +15,24 @@ pub fn hint_page(stored: &StoredRun, result: &HintResult, transport: &str) -> Pa
     let net =
         result.two.as_ref().map_or_else(String::new, |two| format!(": {} net QUIPS", three_digits(two.net_quips)));
     let headline = format!("HINT between two processes over {transport}{net}");
-    stored.page(headline, doubts(result), vec![figures(result), graph(result), exchange(result)])
+    let page = stored.page(headline, doubts(result), vec![figures(result), graph(result), exchange(result)]);
+    let limit = match result.pays_from_intervals {
+        Some(from) => format!("the exchange below {from} intervals, where one process is as fast as two"),
+        None => "the exchange: two processes were never faster than one".to_owned(),
+    };
+    let limit = if result.one.is_some() { limit } else { String::new() };
+    Page { summary: stored.summary(key_figures(result), limit), ..page }
+}
+
+/// Net QUIPS of two processes and of one, each with its peak.
+fn key_figures(result: &HintResult) -> Vec<KeyFigure> {
+    let figure = |(name, verdict): (&str, &HintVerdict)| KeyFigure {
+        name: name.to_owned(),
+        value: format!("{} net QUIPS", three_digits(verdict.net_quips)),
+        note: format!("peak {}", three_digits(verdict.peak_quips)),
+        ..KeyFigure::default()
+    };
+    verdicts(result).map(figure).collect()
 }
 
 fn verdicts(result: &HintResult) -> impl Iterator<Item = (&'static str, &HintVerdict)> {

@@ -45,6 +45,7 @@ fn head() -> RunHead {
         seed: 7,
         machine: "8 processors, Linux 6.12".to_owned(),
         hosts: Vec::new(),
+        conditions: Vec::new(),
         database: "runs.db".to_owned(),
         duration: Span::from_seconds(61),
         own_cost: None,

@@ -68,7 +68,12 @@ pub(crate) fn figures(page: &Page) -> impl Iterator<Item = &Figure> {
 
 /// Every table of a page, those of figures among them.
 pub(crate) fn tables(page: &Page) -> impl Iterator<Item = &Table> {
-    page.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+    tables_of(&page.sections)
+}
+
+/// Every table of these sections, those of figures among them.
+pub(crate) fn tables_of(sections: &[Section]) -> impl Iterator<Item = &Table> {
+    sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
         Block::Figure(figure) => Some(&figure.table),
         Block::Table(table) => Some(table),
         Block::Text(_) | Block::Command(_) => None,
@@ -101,6 +106,7 @@ fn header(page: &Page) -> Markup {
                 }
             }
             @for remark in &page.remarks { p.remark { (remark) } }
+            @if !page.summary.limit.is_empty() { p.remark { "Limited by " (page.summary.limit) "." } }
         }
         nav aria-label="Contents" {
             @for (place, section) in page.sections.iter().enumerate() {

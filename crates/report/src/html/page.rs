@@ -6,6 +6,7 @@ use btu_stats::Estimate;
 
 use super::figure::Figure;
 use crate::number::{NOTHING, ends, three_digits};
+use crate::summary::Summary;
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,6 +23,8 @@ pub struct Page {
     pub doubts: Vec<Doubt>,
     /// In their order.
     pub sections: Vec<Section>,
+    /// What a terminal shows of all this at first.
+    pub summary: Summary,
     /// The last word: what may be said of the result, and how it must be quoted.
     pub footer: Vec<String>,
 }

@@ -50,8 +50,32 @@
     };
   }
 
+  // On a phone panels that stand beside each other have no room for their titles: there they stand below each other.
+  const NARROW = 600, PANEL = 260, BETWEEN = 90, AROUND = 84;
+
+  function stacked(figure) {
+    const names = Object.keys(figure.layout).filter((key) => /^xaxis/.test(key));
+    const count = names.length;
+    if (count < 2 || figure.chart.clientWidth >= NARROW) return {};
+    const height = count * PANEL + (count - 1) * BETWEEN;
+    const more = { height: height + AROUND };
+    names.sort((a, b) => Number(a.slice(5) || 1) - Number(b.slice(5) || 1)).forEach((name, place) => {
+      const top = 1 - place * (PANEL + BETWEEN) / height;
+      const upright = name.replace("x", "y");
+      more[name] = { ...figure.layout[name], domain: [0, 1] };
+      more[upright] = { ...figure.layout[upright], domain: [Math.max(0, top - PANEL / height), top] };
+    });
+    const titles = figure.layout.annotations;
+    if (titles.length === count) {
+      more.annotations = titles.map((title, place) => ({ ...title, x: 0.5, y: 1 - place * (PANEL + BETWEEN) / height }));
+    }
+    return more;
+  }
+
   function draw(figure) {
-    return Plotly.react(figure.chart, traces(figure), layout(figure), { displayModeBar: false, responsive: true, scrollZoom: false, showTips: false });
+    const narrow = { ...figure, layout: { ...figure.layout, ...stacked(figure) } };
+    figure.chart.style.height = narrow.layout.height ? `${narrow.layout.height}px` : "";
+    return Plotly.react(figure.chart, traces(figure), layout(narrow), { displayModeBar: false, responsive: true, scrollZoom: false, showTips: false });
   }
 
   // A picture to keep has its title and a legend, which the page itself says otherwise.
@@ -112,6 +136,8 @@
       figure.element.querySelector("details").open = false;
     }
     const again = () => figures.forEach(draw);
+    // A phone that is turned.
+    matchMedia(`(max-width: ${NARROW}px)`).addEventListener("change", again);
     dark.addEventListener("change", again);
     // On paper: light, at the paper's width, with every table.
     addEventListener("beforeprint", () => {

@@ -69,7 +69,7 @@ pub(super) fn transfer(page: &Page) -> Vec<String> {
     page.section(&title, "", aligned(rows))
 }
 
-fn megabits(bits: f64) -> String {
+pub(super) fn megabits(bits: f64) -> String {
     if bits < 1.0 { "0".to_owned() } else { digits(bits / MEGABIT, 4) }
 }
 
@@ -81,6 +81,6 @@ fn limit(transfer: &TransferPrediction) -> String {
     }
 }
 
-fn megabytes(octets: f64) -> String {
+pub(super) fn megabytes(octets: f64) -> String {
     btu_units::Bytes::new(octets as u64).to_string()
 }

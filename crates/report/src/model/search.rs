@@ -77,7 +77,7 @@ pub fn most_text(most: &MostFound, options: &TextOptions) -> String {
             let next = beyond.map(|_| next(most));
             (formula(most, *beyond), super::doubts(doubts, options), next)
         }
-        Answered::Sim { doubts, .. } => (simulated(most), crate::sim::doubts(doubts, options), None),
+        Answered::Sim { doubts, .. } => (simulated(most), crate::sim::paragraphs(doubts, options), None),
     };
     let lines = |text: String| wrap(&text, options.columns(), 0);
     sheet::page(vec![[lines(answer), doubts, next.map(lines).unwrap_or_default()].concat()])

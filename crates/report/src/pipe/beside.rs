@@ -3,11 +3,17 @@
 use btu_suite::pipe::{Beside, PipeVerdict, beside};
 
 use super::cost::{Line, by_size, intervals, summary};
+use super::first::compared;
+use super::page::Named;
 use super::picture::{Graph, NamedSignature};
 use super::plot;
 use crate::head::TextOptions;
+use crate::html::Page;
+use crate::number::{ends, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{page, section, wrap};
+use crate::stored_page::doubt;
+use crate::summary::{Next, Summary};
 
 /// A stored signature.
 #[derive(Debug, Clone)]
@@ -31,7 +37,7 @@ pub fn beside_text(runs: &[StoredSignature], warnings: &[String], all: bool, opt
     let head = runs.iter().flat_map(|run| wrap(&format!("{}: {}", run.name, run.about), options.columns(), 2));
     let named: Vec<NamedSignature> =
         runs.iter().map(|run| NamedSignature { name: &run.name, verdict: &run.verdict }).collect();
-    let plotted = plot::pipe_plot(Graph::Signature, &named, false, plot::ROWS, options);
+    let plotted = plot::pipe_plot(Graph::Throughput, &named, false, plot::ROWS, options);
     let with_intervals = all || options.is_wide();
     page(vec![
         head.collect(),
@@ -39,9 +45,40 @@ pub fn beside_text(runs: &[StoredSignature], warnings: &[String], all: bool, opt
         section(&format!("Beside {}", base.name), "one way; * told apart from nothing at 95 %", table, options),
         if with_intervals { intervals("run", &lines, options) } else { Vec::new() },
         by_size(&base.name, &lines, options),
-        section("Signatures", "throughput against the time of a message", plotted, options),
+        section("Throughput", "against the size of a message", plotted, options),
         wrap(CAUTION, options.columns(), 0),
     ])
+}
+
+/// What a terminal shows at first of the same; `again` is the command that compares.
+pub fn beside_page(runs: &[StoredSignature], warnings: &[String], again: &str) -> Page {
+    let named: Vec<Named> = runs.iter().map(|run| (run.name.clone(), &run.verdict)).collect();
+    let Some((base, others)) = runs.split_first() else { return Page::default() };
+    let costs: Vec<Beside> = others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
+    let costs: Vec<&Beside> = costs.iter().collect();
+    let sides: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
+    let ratio = |cost: &Beside| cost.latency_ratio.or(cost.maximum_ratio);
+    let said = costs.first().filter(|_| others.len() == 1).and_then(|cost| {
+        let what = if cost.latency_ratio.is_some() { "latency" } else { "maximum" };
+        let ratio = ratio(cost)?;
+        let ends = ends(&ratio, 1.0).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
+        Some(format!(": {} times the {what}{ends}", three_digits(ratio.value)))
+    });
+    let summary = Summary {
+        figures: compared(&named, &costs),
+        limit: String::new(),
+        setting: vec![CAUTION.split_inclusive(". ").next().unwrap_or_default().trim().to_owned()],
+        next: vec![
+            Next::new(format!("{again} --all"), "every size, and what each message and byte costs"),
+            Next::new(format!("btu show {} --all", base.name), "one of them by itself"),
+        ],
+    };
+    Page {
+        headline: format!("{} beside {}{}", sides.join(", "), base.name, said.unwrap_or_default()),
+        doubts: warnings.iter().map(|warning| doubt("differs", warning, "")).collect(),
+        summary,
+        ..Page::default()
+    }
 }
 
 fn warned(warnings: &[String], options: &TextOptions) -> Vec<String> {

@@ -1,27 +1,66 @@
 //! Signatures as a report: throughput against size and against time, the key figures, what each has more than the first.
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{Beside, PipeVerdict, SetVerdict, SizeVerdict};
+use btu_suite::pipe::{Beside, PipeVerdict, SetVerdict, SizeVerdict, beside};
 
 use super::doubts::together;
+use super::first;
 use super::set::{names, set_title};
 use crate::html::{Axis, Block, Cell, Doubt, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
 use crate::number::three_digits;
 use crate::stored_page::{StoredRun, doubt};
+use crate::summary::Next;
 
 /// Bits per second in a megabit per second, and seconds in a microsecond.
 const MEGABIT: f64 = 1e6;
 const MICROSECOND: f64 = 1e-6;
 
 /// A signature with its name in the report.
-type Named<'a> = (String, &'a PipeVerdict);
+pub(super) type Named<'a> = (String, &'a PipeVerdict);
 
 /// The report of a signature.
 pub fn pipe_page(stored: &StoredRun, verdict: &PipeVerdict) -> Page {
     let named = [(verdict.kind.label().to_owned(), verdict)];
     let alone = [(String::new(), verdict)];
     let headline = format!("Signature of {}, {}{}", verdict.kind.label(), verdict.pattern, figures_in_words(verdict));
-    stored.page(headline, doubts(&alone), sections(&named))
+    let page = stored.page(headline, doubts(&alone), sections(&named));
+    Page { summary: stored.summary(first::figures(verdict), first::limit(verdict)), ..page }
+}
+
+/// What a terminal shows at first of several signatures, each a run of its own, that were measured by one command.
+pub fn several_page(stored: &[StoredRun], verdicts: &[&PipeVerdict]) -> Page {
+    let named: Vec<Named> = verdicts.iter().map(|verdict| (verdict.kind.label().to_owned(), *verdict)).collect();
+    let Some(((_, base), others)) = named.split_first() else { return Page::default() };
+    let costs: Vec<Beside> = others.iter().map(|(_, other)| beside(other, base)).collect();
+    let costs: Vec<&Beside> = costs.iter().collect();
+    let headline = format!("{} signatures, {}: {}", named.len(), base.pattern, quickest(&named));
+    let figures = first::compared(&named, &costs);
+    let mut summary = stored.first().map(|first| first.summary(figures, String::new())).unwrap_or_default();
+    let ids: Vec<&str> = stored.iter().map(|one| one.run.id.as_str()).collect();
+    summary.next = vec![
+        Next::new(format!("btu compare {} --all", ids.join(" ")), "every size of all of them"),
+        Next::new(format!("btu show {} --all", ids[0]), "every table of one"),
+    ];
+    Page {
+        headline,
+        doubts: doubts(&named),
+        sections: sections_with_cost(&named, &costs).into_iter().flatten().collect(),
+        summary,
+        ..Page::default()
+    }
+}
+
+/// Who has the shortest latency, else who carries most.
+fn quickest(named: &[Named]) -> String {
+    let latency = |verdict: &PipeVerdict| Some(verdict.latency.as_ref()?.median_seconds.value);
+    let rate = |verdict: &PipeVerdict| Some(verdict.maximum.as_ref()?.bits_per_second.value);
+    let least = named.iter().filter_map(|(name, verdict)| Some((name, latency(verdict)?)));
+    let most = named.iter().filter_map(|(name, verdict)| Some((name, rate(verdict)?)));
+    let least = least.min_by(|a, b| a.1.total_cmp(&b.1));
+    let least = least.map(|(name, seconds)| format!("{name} is quickest with {}", super::time(seconds)));
+    let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
+    let most = most.map(|(name, rate)| format!("{name} carries most, {} Mb/s", three_digits(rate / MEGABIT)));
+    least.into_iter().chain(most).collect::<Vec<_>>().join(", ")
 }
 
 /// The report of several signatures of one run.
@@ -30,9 +69,18 @@ pub fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
     let named: Vec<Named> = names(verdict).into_iter().zip(verdicts).collect();
     let layers = verdict.layers.iter().map(|layer| &layer.cost);
     let costs: Vec<&Beside> = layers.chain(verdict.loads.iter().map(|load| &load.cost)).collect();
-    let mut all = sections(&named);
-    all.insert(1, cost(&named, &costs));
-    stored.page(set_title(verdict.purpose).to_owned(), doubts(&named), all)
+    let page = stored.page(
+        format!("{}: {}", set_title(verdict.purpose), quickest(&named)),
+        doubts(&named),
+        sections_with_cost(&named, &costs),
+    );
+    Page { summary: stored.summary(first::compared(&named, &costs), String::new()), ..page }
+}
+
+fn sections_with_cost(named: &[Named], costs: &[&Beside]) -> Vec<Option<Section>> {
+    let mut all = sections(named);
+    all.insert(1, cost(named, costs));
+    all
 }
 
 /// `: 26.1 us, up to 1200 Mb/s`.

@@ -1,4 +1,4 @@
-//! The paper's graphs: throughput against time (the signature), throughput against size, size against time (saturation),
+//! The paper's graphs: throughput against size, throughput against time (the signature), size against time (saturation),
 //! and time against size.
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
@@ -32,7 +32,7 @@ pub struct NamedSignature<'a> {
 
 impl Graph {
     /// All of them, in the order in which they are drawn.
-    pub const ALL: [Self; 4] = [Self::Signature, Self::Throughput, Self::Saturation, Self::Time];
+    pub const ALL: [Self; 4] = [Self::Throughput, Self::Signature, Self::Saturation, Self::Time];
 }
 
 /// All four graphs of these signatures, one below the other; with the points that were read off the paper's figures if

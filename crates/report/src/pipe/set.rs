@@ -74,8 +74,8 @@ fn signatures(verdict: &SetVerdict, options: &TextOptions) -> Vec<String> {
         return Vec::new();
     }
     let names = names(verdict);
-    let lines = plot::pipe_plot(Graph::Signature, &named(verdict, &names), false, plot::ROWS, options);
-    section("Signatures", "throughput against the time of a message", lines, options)
+    let lines = plot::pipe_plot(Graph::Throughput, &named(verdict, &names), false, plot::ROWS, options);
+    section("Throughput", "against the size of a message", lines, options)
 }
 
 fn explained(verdict: &SetVerdict) -> String {

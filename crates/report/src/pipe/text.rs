@@ -10,11 +10,15 @@ use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
 
+/// Fewer sizes make no curve.
+const FEWEST_TO_DRAW: usize = 3;
+
 /// The whole result, all sizes in the table if `all`; lines end with `\n`.
 pub fn pipe_text(verdict: &PipeVerdict, run: &RunHead, all: bool, options: &TextOptions) -> String {
     page(vec![
         head(verdict, run, options),
         headline(verdict),
+        throughput(verdict, options),
         signature(verdict, options),
         table::lines(verdict, all, options),
         definitions(verdict, options),
@@ -80,8 +84,18 @@ fn fit_rows(fit: &Fit, sheet: &mut Sheet) {
     }
 }
 
+/// The graph that everybody knows.
+fn throughput(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
+    if verdict.sizes.len() < FEWEST_TO_DRAW {
+        return Vec::new();
+    }
+    let run = [NamedSignature { name: "", verdict }];
+    let lines = plot::pipe_plot(Graph::Throughput, &run, false, plot::ROWS, options);
+    section("Throughput", "against the size of a message", lines, options)
+}
+
 fn signature(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
-    if verdict.sizes.len() < 3 {
+    if verdict.sizes.len() < FEWEST_TO_DRAW {
         return Vec::new();
     }
     let run = [NamedSignature { name: "", verdict }];

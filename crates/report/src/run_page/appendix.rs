@@ -59,7 +59,9 @@ fn curve(report: &RunReport, component: Component, load: Load) -> Series {
 fn rates(report: &RunReport, wanted: &[Component]) -> Table {
     let sizes = size_heads(report);
     let head: Vec<&str> = ["", ""].into_iter().chain(sizes.iter().map(String::as_str)).collect();
-    let mut table = Table::new("Goodput, Mb/s", &head, 2);
+    // Each of the tables has a name of its own: in a CSV file and as a sheet they stand beside each other.
+    let names: Vec<&str> = wanted.iter().map(|component| component.name()).collect();
+    let mut table = Table::new(&format!("Goodput, Mb/s: {}", names.join(", ")), &head, 2);
     for &component in wanted {
         for load in loads(report) {
             let cells = report.plan.messages.iter().map(|&message| {

@@ -87,9 +87,9 @@ fn table(rows: &[InteractiveRow]) -> Table {
         let cells = [
             Cell::estimate(one.answers_per_second.as_ref(), 1.0),
             Cell::estimate(one.p50_ns.as_ref(), 1e3),
-            us(all.map(|all| all.p90_ns)),
-            us(all.map(|all| all.p99_ns)),
-            us(all.map(|all| all.p999_ns)),
+            us(all.and_then(|all| all.p90_ns)),
+            us(all.and_then(|all| all.p99_ns)),
+            us(all.and_then(|all| all.p999_ns)),
             us(all.map(|all| all.max_ns)),
             Cell::count(one.requests),
             one.lost.map_or(Cell::Nothing, |lost| Cell::count(lost.events)),

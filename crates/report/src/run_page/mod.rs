@@ -3,6 +3,7 @@
 mod appendix;
 mod doubts;
 mod expected;
+mod first;
 mod latency;
 mod machine;
 mod penalties;
@@ -14,6 +15,7 @@ mod standing;
 
 use std::collections::BTreeMap;
 
+use btu_stats::Estimate;
 use btu_suite::cell::{Component, Load};
 use btu_suite::history::Study;
 use btu_suite::plan::Plan;
@@ -44,8 +46,19 @@ pub struct RunReport<'a> {
     pub settings: &'a BTreeMap<String, String>,
     /// What changed until after it, a sentence each.
     pub changes: &'a [String],
+    /// What this machine gives from run to run, where earlier runs of the same plan are stored.
+    pub earlier: Option<&'a EarlierRuns>,
     /// Other people's results to be drawn beside it.
     pub beside: &'a [Study],
+}
+
+/// Runs of one plan on one machine, the one that is told among them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EarlierRuns {
+    /// How many.
+    pub runs: usize,
+    /// The geometric mean of their ratings, with the interval that their differences make.
+    pub btu_bits_per_second: Estimate,
 }
 
 impl<'a> RunReport<'a> {
@@ -82,6 +95,7 @@ pub fn run_page(report: &RunReport) -> Page {
             .collect(),
         doubts: doubts::of(report),
         sections: parts.into_iter().flatten().collect(),
+        summary: first::summary(report),
     }
 }
 
@@ -90,20 +104,29 @@ fn headline(report: &RunReport) -> String {
     let title = report.verdict.title;
     let name = title.words();
     match &report.verdict.rating {
-        Some(rating) => format!(
-            "{name}{} {} Mb/s",
-            if title == Title::Part { ":" } else { "" },
-            three_digits(rating.btu_bits_per_second.value / MEGABIT)
-        ),
+        Some(rating) => {
+            let interval = ends(&rating.btu_bits_per_second, MEGABIT);
+            format!(
+                "{name}{} {} Mb/s{}",
+                if title == Title::Part { ":" } else { "" },
+                three_digits(rating.btu_bits_per_second.value / MEGABIT),
+                interval.map_or_else(String::new, |ends| format!(" (95 %: {ends})"))
+            )
+        }
         None => name.to_owned(),
     }
 }
 
 fn remarks(report: &RunReport) -> Vec<String> {
     let run = report.run;
-    let interval = report.verdict.rating.as_ref().map(|rating| match ends(&rating.btu_bits_per_second, MEGABIT) {
-        Some(ends) => format!("95 % interval {ends} Mb/s, geometric mean of {}", count(rating.cells_used, "row")),
+    let interval = report.verdict.rating.as_ref().map(|rating| match rating.btu_bits_per_second.interval {
+        Some(_) => format!("geometric mean of {}; its interval covers this run alone", count(rating.cells_used, "row")),
         None => "no interval: nothing was repeated".to_owned(),
+    });
+    let earlier = report.earlier.map(|earlier| {
+        let ends = ends(&earlier.btu_bits_per_second, MEGABIT).unwrap_or_default();
+        let mean = three_digits(earlier.btu_bits_per_second.value / MEGABIT);
+        format!("{} of this plan on this machine: {mean} Mb/s (95 %: {ends})", count(earlier.runs, "run"))
     });
     let idle = report.verdict.idle.as_ref().map(|idle| {
         format!(
@@ -111,9 +134,9 @@ fn remarks(report: &RunReport) -> Vec<String> {
             three_digits(idle.btu_bits_per_second.value / MEGABIT)
         )
     });
-    let result: Vec<String> = interval.into_iter().chain(idle).collect();
+    let result: Vec<String> = interval.into_iter().chain(earlier).chain(idle).collect();
     let run_line = format!("{} on network {}, {} profile", run.started, run.network, report.verdict.profile);
-    let lines = [result.join("; "), run_line, run.machine.clone()].into_iter().chain(run.hosts.iter().cloned());
+    let lines = [result.join("; "), run_line, run.machine.clone()].into_iter().chain(run.about_hosts());
     lines.filter(|line| !line.is_empty()).collect()
 }
 

@@ -105,7 +105,12 @@ fn quotation(report: &RunReport, marks: &[RunMark]) -> String {
         report.verdict.title.words(),
         report.verdict.profile,
         report.run.network,
-        report.run.machine,
+        [&report.run.machine]
+            .into_iter()
+            .chain(&report.run.conditions)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
         report.origin.version,
         report.origin.plan_hash,
         report.run.seed,

@@ -3,7 +3,7 @@
 use btu_stats::Estimate;
 use btu_suite::verdict::{Rating, SizeRating};
 
-use super::{MEGABIT, RunReport, row};
+use super::{MEGABIT, RunReport};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Scale, Section, Series, Table};
 
 type Choice = fn(&SizeRating) -> Option<&Rating>;
@@ -65,11 +65,11 @@ fn others(report: &RunReport) -> Vec<Series> {
 }
 
 fn table(sizes: &[SizeRating]) -> Table {
-    let head = ["message size, B", "loaded", "AM", "HM", "alone", "AM", "HM"];
+    let head = ["message size, B", "loaded", "loaded, AM", "loaded, HM", "alone", "alone, AM", "alone, HM"];
     let mut table = Table::new("BTU by message size, Mb/s (as Table A17)", &head, 1);
     for size in sizes {
         let cells = [size.rating.as_ref(), size.idle.as_ref()].into_iter().flat_map(three_means);
-        table.rows.push(row(&[&size.message.count().to_string()], cells));
+        table.rows.push(std::iter::once(Cell::count(size.message.count())).chain(cells).collect());
     }
     table
 }

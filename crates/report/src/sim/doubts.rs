@@ -1,48 +1,76 @@
 //! Reasons to doubt the figures, each with what was seen and what to try.
 
-use btu_medium::sim::Doubt;
+use btu_medium::sim::Doubt as Cause;
 
 use crate::head::TextOptions;
+use crate::html::Doubt;
 use crate::number::{count, percent, three_digits};
 use crate::paint::Paint;
 use crate::sheet::wrap;
+use crate::stored_page::doubt;
 
 /// One paragraph for each doubt.
-pub(crate) fn doubts(doubts: &[Doubt], options: &TextOptions) -> Vec<String> {
-    let paragraphs = doubts.iter().flat_map(|doubt| wrap(&text(doubt), options.columns(), 2));
+pub(crate) fn paragraphs(causes: &[Cause], options: &TextOptions) -> Vec<String> {
+    let text = |Doubt { title, seen, advice }: Doubt| {
+        let advice = if advice.is_empty() { String::new() } else { format!(" {advice}.") };
+        format!("! {title}: {seen}.{advice}")
+    };
+    let paragraphs = doubts(causes).into_iter().flat_map(|doubt| wrap(&text(doubt), options.columns(), 2));
     paragraphs.map(|line| Paint(options.colour).doubt(&line)).collect()
 }
 
-fn text(doubt: &Doubt) -> String {
-    match doubt {
-        Doubt::Saturated { flow, offered, delivered } => format!(
-            "! {flow}: overloaded. {} frames a second are offered, {} arrive; queues are full or filling, so the delay \
-             depends on the queues' limits and on --duration. Offer less, or read goodput and losses only.",
-            three_digits(*offered),
-            three_digits(*delivered)
+/// The doubts as every report has them.
+pub(crate) fn doubts(causes: &[Cause]) -> Vec<Doubt> {
+    causes.iter().map(of).collect()
+}
+
+fn of(cause: &Cause) -> Doubt {
+    match cause {
+        Cause::Saturated { flow, offered, delivered } => doubt(
+            "overloaded",
+            &format!(
+                "{flow}: {} frames a second are offered, {} arrive; queues are full or filling, so the delay depends on the \
+                 queues' limits and on --duration",
+                three_digits(*offered),
+                three_digits(*delivered)
+            ),
+            "Offer less, or read goodput and losses only",
         ),
-        Doubt::AlwaysMore { flow } => format!(
-            "! {flow}: always has one more to send. Its delay is that of two frames in each sender's queue, not of a load \
-             that a user would offer."
+        Cause::AlwaysMore { flow } => doubt(
+            "always one more",
+            &format!(
+                "{flow} always has one more to send; its delay is that of two frames in each sender's queue, not of a load \
+                 that a user would offer"
+            ),
+            "",
         ),
-        Doubt::Silent { flow } => {
-            format!("! {flow}: nothing arrived. Simulate for longer with --duration, or look for what loses it below.")
-        }
-        Doubt::Few { flow, frames } => format!(
-            "! {flow}: only {} arrived, too few for a 99th percentile. Simulate for longer with --duration.",
-            count(usize::try_from(*frames).unwrap_or(usize::MAX), "frame")
+        Cause::Silent { flow } => doubt(
+            "nothing arrived",
+            &format!("of {flow}"),
+            "Simulate for longer with --duration, or look for what loses it among the losses",
         ),
-        Doubt::LowConfidence { flow, figure, half_width } => format!(
-            "! {flow}: low confidence. The interval of its {figure} is ±{} % wide. Try more --replications or a longer \
-             --duration.",
-            percent(*half_width)
+        Cause::Few { flow, frames } => doubt(
+            "few frames",
+            &format!(
+                "of {flow} only {} arrived, too few for a 99th percentile",
+                count(usize::try_from(*frames).unwrap_or(usize::MAX), "frame")
+            ),
+            "Simulate for longer with --duration",
         ),
-        Doubt::Disagreement { flow, replications } => {
+        Cause::LowConfidence { flow, figure, half_width } => doubt(
+            "low confidence",
+            &format!("the interval of {flow}'s {figure} is ±{} % wide", percent(*half_width)),
+            "Try more --replications or a longer --duration",
+        ),
+        Cause::Disagreement { flow, replications } => {
             let which: Vec<String> = replications.iter().map(|number| (number + 1).to_string()).collect();
-            format!(
-                "! {flow}: replications disagree. Number {} has quite another mean delay than the others: the network may \
-                 have two ways to be. Try a longer --duration.",
-                which.join(", ")
+            doubt(
+                "replications disagree",
+                &format!(
+                    "number {} of {flow} has quite another mean delay than the others: the network may have two ways to be",
+                    which.join(", ")
+                ),
+                "Try a longer --duration",
             )
         }
     }

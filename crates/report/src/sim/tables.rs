@@ -8,7 +8,7 @@ use crate::number::{NOTHING, or_dash, percent, plus_minus, three_digits};
 use crate::sheet::Sheet;
 
 /// Bits per second in a megabit.
-const MEGABIT: f64 = 1e6;
+pub(super) const MEGABIT: f64 = 1e6;
 
 /// What was offered and what arrived.
 pub(super) fn flows(page: &Page) -> Vec<String> {
@@ -72,8 +72,8 @@ pub(super) fn media(page: &Page) -> Vec<String> {
     };
     let mut sheet = Sheet::new(pick(head.map(str::to_owned).to_vec()), if room { 2 } else { 1 });
     let used: Vec<_> = page.outcome.media.iter().filter(|medium| medium.frames_per_second.value > 0.0).collect();
-    for medium in &used {
-        sheet.row(pick(medium_cells(medium)));
+    for medium in folded(&used) {
+        sheet.row(pick(medium_cells(&medium)));
     }
     if used.is_empty() {
         return Vec::new();
@@ -85,6 +85,48 @@ pub(super) fn media(page: &Page) -> Vec<String> {
         &format!("shares of time; busy counts preamble, gap, cells and padding too{idle}"),
         sheet.lines(),
     )
+}
+
+/// More media than this whose names differ in their numbers alone are one line, with means: a campus has hundreds of floors.
+const MOST_ALIKE: usize = 4;
+
+fn folded(used: &[&MediumOutcome]) -> Vec<MediumOutcome> {
+    let kind = |medium: &MediumOutcome| {
+        let plain: String = medium.name.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+        (plain, medium.medium, medium.rate.bits_per_second(), medium.lines)
+    };
+    let mut groups: Vec<Vec<&MediumOutcome>> = Vec::new();
+    for medium in used {
+        match groups.iter_mut().find(|group| kind(group[0]) == kind(medium)) {
+            Some(group) => group.push(medium),
+            None => groups.push(vec![medium]),
+        }
+    }
+    let fold = |group: Vec<&MediumOutcome>| {
+        if group.len() <= MOST_ALIKE { group.into_iter().cloned().collect() } else { vec![mean(&group)] }
+    };
+    groups.into_iter().flat_map(fold).collect()
+}
+
+/// What one of many alike does in the mean.
+fn mean(group: &[&MediumOutcome]) -> MediumOutcome {
+    let mean = |of: fn(&MediumOutcome) -> f64| Estimate {
+        value: group.iter().map(|medium| of(medium)).sum::<f64>() / group.len() as f64,
+        interval: None,
+    };
+    let first = group[0];
+    MediumOutcome {
+        name: format!("{} (mean of {})", first.name, group.len()),
+        data: mean(|medium| medium.data.value),
+        data_and_collisions: mean(|medium| medium.data_and_collisions.value),
+        busy: mean(|medium| medium.busy.value),
+        goodput_bits_per_second: mean(|medium| medium.goodput_bits_per_second.value),
+        frames_per_second: mean(|medium| medium.frames_per_second.value),
+        collisions_per_second: first
+            .collisions_per_second
+            .map(|_| mean(|medium| medium.collisions_per_second.map_or(0.0, |rate| rate.value))),
+        ..first.clone()
+    }
 }
 
 fn medium_cells(medium: &MediumOutcome) -> Vec<String> {
@@ -151,7 +193,7 @@ fn delay(delay: Option<&DelayOutcome>) -> Vec<String> {
 }
 
 /// The share of frames that ended that were lost, in per cent.
-fn lost(flow: &FlowOutcome) -> String {
+pub(super) fn lost(flow: &FlowOutcome) -> String {
     share_lost(flow.drops.iter().map(|drop| drop.share.value).sum())
 }
 
@@ -161,7 +203,7 @@ fn share_lost(share: f64) -> String {
 }
 
 /// Seconds with three significant digits and the unit that suits: `1.07 ms`.
-fn time(seconds: f64) -> String {
+pub(super) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         _ if seconds < 1e-6 => (seconds * 1e9, "ns"),
         _ if seconds < 1e-3 => (seconds * 1e6, "us"),

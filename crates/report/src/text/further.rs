@@ -12,7 +12,7 @@ use crate::sheet::Sheet;
 /// Request and response.
 pub(super) fn interactive(page: &Page) -> Vec<String> {
     let Some(first) = page.verdict.interactive.first() else { return Vec::new() };
-    let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "lost"].map(str::to_owned);
+    let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "times", "lost"].map(str::to_owned);
     let mut sheet = Sheet::new(head.to_vec(), 2);
     let mut before = None;
     for row in &page.verdict.interactive {
@@ -37,10 +37,11 @@ fn interactive_row(name: &str, row: &InteractiveRow) -> Vec<String> {
         or_dash(row.answers_per_second.map(|rate| rate.value)),
         us(quantiles.map(|one| one.p50_ns)),
         plus_minus(row.p50_ns.as_ref()),
-        us(quantiles.map(|one| one.p90_ns)),
-        us(quantiles.map(|one| one.p99_ns)),
-        us(quantiles.map(|one| one.p999_ns)),
+        us(quantiles.and_then(|one| one.p90_ns)),
+        us(quantiles.and_then(|one| one.p99_ns)),
+        us(quantiles.and_then(|one| one.p999_ns)),
         us(quantiles.map(|one| one.max_ns)),
+        quantiles.map_or(0, |one| one.count).to_string(),
         row.lost.map_or_else(|| NOTHING.to_owned(), |lost| lost.events.to_string()),
     ]
 }

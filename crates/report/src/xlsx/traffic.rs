@@ -64,7 +64,7 @@ fn row(
     let flow = &structure.drawing.traffic[number];
     let each = match flow.arrivals {
         Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => {
-            Cell::Input(per_second, cell_name(&["traffic", &flow.name, "packets_per_s"]))
+            Cell::Input(or_none(per_second), cell_name(&["traffic", &flow.name, "packets_per_s"]))
         }
         Arrivals::Saturated | Arrivals::Closed { .. } => {
             Cell::Drawn(structure.prediction.flows[number].packets_per_second_each.value.unwrap_or(0.0))
@@ -109,4 +109,9 @@ fn pace(flow: &Flow) -> &'static str {
         Arrivals::Saturated => "always one more",
         Arrivals::Closed { .. } => "waits for replies",
     }
+}
+
+/// Network files write no rate as the smallest that they can; a frame in ten days is none in a workbook.
+fn or_none(per_second: f64) -> f64 {
+    if per_second < 1e-6 { 0.0 } else { per_second }
 }

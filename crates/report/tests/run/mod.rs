@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use btu_report::html::Page;
-use btu_report::{Origin, RunReport, run_page};
+use btu_report::html::{Page, Section};
+use btu_report::{Origin, RunReport, StoredRun, run_page};
 use btu_suite::history::Study;
 use btu_suite::record::{CellRecord, Outcome, Received, TcpInfo};
 use btu_suite::verdict::{Context, Verdict, judge};
@@ -19,6 +19,7 @@ pub(crate) struct SampleRun {
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) changes: Vec<String>,
     pub(crate) notes: Vec<String>,
+    pub(crate) conditions: Vec<String>,
 }
 
 impl SampleRun {
@@ -42,6 +43,7 @@ impl SampleRun {
             settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             changes: Vec::new(),
             notes: Vec::new(),
+            conditions: Vec::new(),
         }
     }
 
@@ -58,6 +60,7 @@ impl SampleRun {
     pub(crate) fn page_beside(&self, beside: &[Study]) -> Page {
         let mut run = head();
         run.notes.clone_from(&self.notes);
+        run.conditions.clone_from(&self.conditions);
         run_page(&RunReport {
             run: &run,
             origin: &self.origin,
@@ -66,9 +69,18 @@ impl SampleRun {
             cells: &self.cells,
             settings: &self.settings,
             changes: &self.changes,
+            earlier: None,
             beside,
         })
     }
+}
+
+/// The report of a study with these sections.
+#[allow(dead_code, reason = "not every test program has studies")]
+pub(crate) fn study_page(sections: Vec<Option<Section>>) -> Page {
+    let run = SampleRun::new();
+    let stored = StoredRun { run: &head(), origin: &run.origin, settings: &run.settings, changes: &run.changes };
+    stored.page("1.50 s by ftp".to_owned(), Vec::new(), sections)
 }
 
 /// Gives the receiver of a bulk cell its account, with as much progress as is ever stored.

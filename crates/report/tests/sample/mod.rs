@@ -27,6 +27,7 @@ pub(crate) fn head() -> RunHead {
         seed: 42,
         machine: "2 x Intel Xeon 2.80 GHz, 8 GB, Linux 6.12.0".to_owned(),
         hosts: Vec::new(),
+        conditions: Vec::new(),
         database: "/home/user/.local/share/btu/runs.sqlite".to_owned(),
         duration: Span::from_seconds(128),
         own_cost: Some(Span::from_microseconds(6030)),

@@ -39,6 +39,14 @@ pub struct MachineCpu {
 const LEAST_DISTURBANCE: Span = Span::from_milliseconds(5);
 
 impl MachineCpu {
+    /// The share of all processors' time that was used, that of the hypervisor's others included: 0 to 1; `None` where no time was
+    /// counted.
+    pub fn busy_share(&self) -> Option<f64> {
+        let used = self.user_ns + self.system_ns + self.irq_ns + self.softirq_ns + self.steal_ns;
+        let whole = used + self.idle_ns;
+        (whole > 0).then(|| used as f64 / whole as f64)
+    }
+
     /// How long the machine slept; nothing where the readings may differ by as much of themselves.
     pub fn slept(&self) -> Option<Span> {
         told(self.slept_ns)

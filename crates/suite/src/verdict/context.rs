@@ -19,7 +19,9 @@ pub struct Context {
     pub resumed_elsewhere: bool,
     /// Processors that the stations shared.
     pub cpus: usize,
-    /// The machine's load average over one minute before the run, where it is known.
+    /// The share of the processors' time that others used just before the run, where it was watched: 0 to 1.
+    pub busy_before: Option<f64>,
+    /// The machine's load average over one minute before the run, where it is known; it also counts what btu did in that minute.
     pub load_before: Option<f64>,
     /// Where the hosts' clocks stood; nothing where all stations share one.
     pub clocks: Vec<HostClocks>,
@@ -45,6 +47,7 @@ impl Context {
             complete: true,
             resumed_elsewhere: false,
             cpus,
+            busy_before: None,
             load_before: None,
             clocks: Vec::new(),
         }

@@ -41,12 +41,12 @@ pub struct Quantiles {
     pub count: u64,
     /// Half are at most this.
     pub p50_ns: u64,
-    /// Nine of ten.
-    pub p90_ns: u64,
-    /// 99 of 100.
-    pub p99_ns: u64,
-    /// 999 of 1000; told from fewer than 1000 values it is the maximum.
-    pub p999_ns: u64,
+    /// Nine of ten; absent below ten times.
+    pub p90_ns: Option<u64>,
+    /// 99 of 100; absent below 100 times, of which it would be the longest.
+    pub p99_ns: Option<u64>,
+    /// 999 of 1000; absent below 1000 times.
+    pub p999_ns: Option<u64>,
     /// The longest.
     pub max_ns: u64,
 }
@@ -54,12 +54,14 @@ pub struct Quantiles {
 impl Quantiles {
     /// Of `histogram`; `None` when it is empty.
     fn of(histogram: &Histogram) -> Option<Self> {
+        // A quantile that fewer times tell is the longest of them under another name.
+        let of = |quantile: f64, least: u64| histogram.quantile(quantile).filter(|_| histogram.count() >= least);
         Some(Self {
             count: histogram.count(),
             p50_ns: histogram.quantile(0.5)?,
-            p90_ns: histogram.quantile(0.9)?,
-            p99_ns: histogram.quantile(0.99)?,
-            p999_ns: histogram.quantile(0.999)?,
+            p90_ns: of(0.9, 10),
+            p99_ns: of(0.99, 100),
+            p999_ns: of(0.999, 1000),
             max_ns: histogram.max()?,
         })
     }
@@ -197,4 +199,24 @@ fn datagrams_received(record: &CellRecord) -> Option<&DatagramsReceived> {
 /// What the workers of a cell did, those that finished.
 pub(super) fn outcomes(record: &CellRecord) -> impl Iterator<Item = &Outcome> {
     record.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|report| &report.outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b12_a_percentile_has_as_many_times_as_it_takes() {
+        let of = |count: u64| {
+            let mut histogram = Histogram::new();
+            (1..=count).for_each(|value| histogram.record(value * 1000));
+            Quantiles::of(&histogram).unwrap()
+        };
+        let few = of(72);
+        assert!(few.p90_ns.is_some() && few.p99_ns.is_none() && few.p999_ns.is_none(), "{few:?}");
+        assert!(few.max_ns > few.p50_ns);
+        assert_eq!((of(9).p90_ns, of(9).count), (None, 9));
+        let many = of(1000);
+        assert!(many.p99_ns < many.p999_ns && many.p999_ns.unwrap() <= many.max_ns, "{many:?}");
+    }
 }

@@ -18,6 +18,7 @@ mod goodputs;
 mod penalty;
 mod rates;
 mod rating;
+mod so_far;
 #[cfg(test)]
 mod tests;
 mod title;
@@ -34,6 +35,7 @@ pub use further::{InteractiveRow, Quantiles, UdpRow};
 pub use penalty::{ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times, TotalPenalty};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
+pub use so_far::so_far;
 pub use title::{Obstacle, Title};
 pub use warning::{
     BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing, LoadBefore, LowConfidence,

@@ -130,7 +130,12 @@ impl Registry {
         let fallen = logs.filter_map(|log| {
             let name = log.file_stem()?.to_str()?.to_owned();
             let words = fs::read_to_string(&log).ok()?;
-            (!self.directory.join(&name).exists()).then_some((name, words.trim_end().to_owned()))
+            let words = match words.trim_end() {
+                // Who is killed says nothing.
+                "" => "the process that kept it ended without a word, as after kill -9",
+                words => words,
+            };
+            (!self.directory.join(&name).exists()).then_some((name, words.to_owned()))
         });
         Ok(fallen.collect())
     }
@@ -303,5 +308,8 @@ mod tests {
         assert_eq!(registry.fallen().unwrap(), [("lab".to_owned(), "btu: the wire was killed".to_owned())]);
         registry.forget("lab");
         assert!(registry.fallen().unwrap().is_empty());
+        fs::write(registry.log("silent"), "").unwrap();
+        assert_eq!(registry.fallen().unwrap()[0].0, "silent");
+        assert!(registry.fallen().unwrap()[0].1.contains("kill -9"), "nothing stands behind the colon otherwise");
     }
 }

@@ -74,7 +74,7 @@ fn transports_of_one_machine_need_no_laboratory() {
 }
 
 #[test]
-fn ends_are_held_where_they_shall_be() {
+fn b4_ends_are_held_where_they_shall_be() {
     let _share = Share::one();
     let directory = tempfile::tempdir().expect("a temporary directory");
     let quick = ["pipe", "--local", "--precision", "quick", "--pin", "together"];
@@ -85,7 +85,7 @@ fn ends_are_held_where_they_shall_be() {
     ] {
         let result = json(directory.path(), &[&quick, aim].concat());
         assert_eq!(result["run"]["state"], "complete", "{suite}: {}", result["run"]["events"]);
-        let shown = printed(directory.path(), &["show"]);
+        let shown = printed(directory.path(), &["show", "--all"]);
         assert!(shown.contains("both ends are held on processor "), "{suite}: {shown}");
     }
 }

@@ -39,7 +39,7 @@ fn layers_are_measured_in_turns() {
     let order: Vec<u64> =
         points.as_array().expect("points").iter().filter_map(|point| point["series"].as_u64()).collect();
     assert_eq!(order, [0, 1, 2, 2, 1, 0, 0, 2], "every second size goes the other way round");
-    assert!(printed(here, &["show"]).contains("The cost of each layer above Unix stream"));
+    assert!(printed(here, &["show", "--all"]).contains("The cost of each layer above Unix stream"));
     printed(here, &["export", "r1", "--output", archive]);
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     printed(elsewhere.path(), &["import", archive]);
@@ -58,7 +58,7 @@ fn a_busy_machine_stands_beside_the_idle_one() {
     assert!(result["result"]["loads"][0]["latency_ratio"]["value"].is_number());
     let events = result["run"]["events"].to_string();
     assert!(events.contains("the load `cpu` did") && !events.contains("did 0 rounds"), "{events}");
-    assert!(printed(directory.path(), &["show"]).contains("What the load costs"));
+    assert!(printed(directory.path(), &["show", "--all"]).contains("What the load costs"));
 }
 
 #[test]
@@ -71,10 +71,10 @@ fn signatures_are_compared_with_signatures() {
         json(here, &[&QUICK[..], &asked].concat());
     }
     json(here, &[&QUICK[..], &["2 ms", "--local", "--sizes", "1,64", "--load", "cpu"]].concat());
-    let beside = json(here, &["compare", "r1", "r2"]);
+    let beside = json(here, &["compare", "r1", "r2", "--all"]);
     assert_eq!((&beside["base"], &beside["others"][0]["run"]), (&"r1".into(), &"r2".into()));
     assert_eq!(beside["others"][0]["sizes"].as_array().map(Vec::len), Some(3));
-    assert!(printed(here, &["compare", "r1", "r2"]).contains("Beside r1"));
+    assert!(printed(here, &["compare", "r1", "r2", "--all"]).contains("Beside r1"));
     let missing = command(here, &["compare", "r1", "r99"]).output().expect("btu runs");
     assert!(text(&missing.stderr).contains("r99"), "{}", text(&missing.stderr));
     for (arguments, word) in [

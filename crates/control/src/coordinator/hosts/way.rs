@@ -128,8 +128,10 @@ impl Way {
         let CoordinatorError::Lost { message, .. } = &error else { return error };
         let text = io::Error::other(message.clone());
         match self {
-            Self::Tls { .. } => match trust::explain(host, &text) {
+            Self::Tls { agent, .. } => match trust::explain(host, &text) {
                 Some(message) => CoordinatorError::NotTrusted { message },
+                // The agent may be gone before its reason is read; of a pairing there is one that is far more likely than others.
+                None if agent == PAIRED => CoordinatorError::NotTrusted { message: used_up(host) },
                 None => error,
             },
             Self::Ssh(_) | Self::Here(_) => error,
@@ -144,6 +146,13 @@ impl Way {
             }
         }
     }
+}
+
+fn used_up(host: &str) -> String {
+    format!(
+        "{host} ended the connection at the greeting: a pairing code is good for ten minutes and one command, and another was perhaps \
+         first to use the pairing code: start the agent again for a new code"
+    )
 }
 
 async fn tls(

@@ -11,7 +11,8 @@ fn healthy() -> Facts {
     environment.processor.idle_states = Vec::new();
     environment.processor.quota = None;
     environment.kernel.clock_source = Some("tsc".to_owned());
-    environment.network.settings = BTreeMap::from([("net.core.busy_poll".to_owned(), "0".to_owned())]);
+    let settings = [("net.core.busy_poll", "0"), ("net.ipv4.tcp_congestion_control", "cubic")];
+    environment.network.settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     environment.network.interfaces = BTreeMap::new();
     Facts {
         environment,
@@ -44,7 +45,10 @@ type Break = (&'static str, Health, fn(&mut Facts));
 /// Each fact that is wrong is found, by its topic and nothing else, says why it matters, and mostly what mends it.
 #[test]
 fn whatever_is_wrong_is_found_and_nothing_else() {
-    let broken: [Break; 17] = [
+    let broken: [Break; 18] = [
+        ("congestion control", Health::Limited, |facts| {
+            facts.environment.network.settings.remove("net.ipv4.tcp_congestion_control");
+        }),
         ("namespaces", Health::Missing, |facts| facts.namespaces = Err("unshare: EPERM".to_owned())),
         ("kernel netem", Health::Missing, |facts| facts.netem = Err("no sch_netem".to_owned())),
         ("disk", Health::Limited, |facts| facts.scratch_free_bytes = Some(1 << 30)),

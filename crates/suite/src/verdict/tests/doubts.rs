@@ -78,6 +78,19 @@ fn a_machine_that_was_busy_or_is_small() {
     assert_eq!((small.workers, small.cpus, small.around_test), (3, 2, false));
 }
 
+/// What btu itself did in the minute before is no reason to doubt; what others do at this moment is, whatever the minute was.
+#[test]
+fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
+    let found = |busy| {
+        let causes =
+            after(|_, context| (context.load_before, context.busy_before, context.cpus) = (Some(1.9), busy, 2));
+        causes.into_iter().any(|cause| matches!(cause, Cause::LoadBefore(_)))
+    };
+    assert!(!found(Some(0.02)), "an idle machine after a run");
+    assert!(found(Some(0.5)), "one of two processors is taken");
+    assert!(found(None), "runs that did not watch have the load average alone");
+}
+
 /// Where the machine under test has processors of its own, only the others can be in each other's way.
 #[test]
 fn black_boxes_that_share_too_few_processors() {

@@ -46,26 +46,35 @@ impl Doubt for Steal {
 /// The machine was busy before the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadBefore {
-    /// Load average over one minute.
+    /// Load average over one minute, of runs that did not watch.
     pub load_average: f64,
     /// Processors.
     pub cpus: u64,
+    /// The share of their time that others used just before the run: 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
 }
 
-/// A load average above this share of the processors means that somebody else is at work.
+/// Above this share of the processors others are at work: a quarter, which ten ticks of each processor tell from an idle
+/// machine's housekeeping.
 const MOST_LOAD: f64 = 0.25;
 
 impl LoadBefore {
+    /// By what was watched before the run, which knows nothing of an earlier run; else by the load average.
     pub(super) fn check(context: &Context) -> Option<Self> {
         let load_average = context.load_before?;
-        let most = MOST_LOAD * context.cpus as f64;
-        (load_average > most).then_some(Self { load_average, cpus: context.cpus as u64 })
+        let share = context.busy_before.unwrap_or(load_average / context.cpus as f64);
+        (share > MOST_LOAD).then_some(Self { load_average, cpus: context.cpus as u64, busy: context.busy_before })
     }
 }
 
 impl Doubt for LoadBefore {
     fn seen(&self) -> String {
-        format!("the load average was {:.2} on {} before the run", self.load_average, count(self.cpus, "processor"))
+        let cpus = count(self.cpus, "processor");
+        match self.busy {
+            Some(busy) => format!("others used {} of {cpus} just before the run", percent(busy)),
+            None => format!("the load average was {:.2} on {cpus} before the run", self.load_average),
+        }
     }
 
     fn advice(&self, _: &Plan) -> String {

@@ -1,0 +1,72 @@
+//! `btu agent --pair`: a code for one command, and a clear word for the second.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+struct Agent(Child);
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// An agent that shows a code, with its address and the code.
+fn agent(directory: &Path) -> (Agent, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    command.args(["agent", "--pair", "--listen", "127.0.0.1:0"]).env("BTU_DATA", directory).env_remove("NOTIFY_SOCKET");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("btu");
+    let first = |stream: Box<dyn std::io::Read + Send>, before: &str| {
+        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let line = lines.find(|line| line.contains(before)).unwrap_or_else(|| panic!("{before} never came"));
+        // The rest must not fill the pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        line.split(before).nth(1).expect("what follows").split([',', ' ']).next().expect("a word").to_owned()
+    };
+    let (out, err) = (child.stdout.take().expect("its output"), child.stderr.take().expect("its log"));
+    let address = first(Box::new(err), "listening on ");
+    let code = first(Box::new(out), "pairing code ");
+    (Agent(child), address, code)
+}
+
+fn pipe(directory: &Path, address: &str, code: &str) -> Output {
+    let to = format!("beta={address}@127.0.0.1");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    command.args([
+        "pipe",
+        "--to",
+        &to,
+        "--pair",
+        "beta=@-",
+        "--sizes",
+        "1",
+        "--trials",
+        "1",
+        "--target-time",
+        "1 ms",
+        "--quiet",
+    ]);
+    command.env("BTU_DATA", directory).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("btu");
+    writeln!(child.stdin.take().expect("its input"), "{code}").expect("the code is read");
+    child.wait_with_output().expect("btu")
+}
+
+/// The code is good for one command; who uses it again is told that, and what to do.
+#[test]
+fn b8_a_code_that_is_used_up_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_agent, address, code) = agent(directory.path());
+    let first = pipe(directory.path(), &address, &code);
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    assert!(String::from_utf8_lossy(&first.stdout).starts_with("Signature of TCP"), "{first:?}");
+    let second = pipe(directory.path(), &address, &code);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(!second.status.success() && said.lines().count() == 1, "{said}");
+    assert!(
+        said.contains("first to use the pairing code") && said.contains("start the agent again for a new code"),
+        "{said}"
+    );
+}

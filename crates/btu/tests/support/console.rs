@@ -1,0 +1,131 @@
+//! The command lines of README and of docs: what a reader will type.
+
+use std::path::{Path, PathBuf};
+
+/// A command of btu in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// The file and the line, as an error names them.
+    pub(crate) place: String,
+    /// What follows `btu`.
+    pub(crate) arguments: Vec<String>,
+    /// Whether it stands in a block, to be typed as it is; in a sentence only its beginning may be meant.
+    pub(crate) is_whole: bool,
+}
+
+/// The pages with command lines: README and all of docs.
+pub(crate) fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs").filter_map(|entry| Some(entry.ok()?.path()));
+    let pages = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut all: Vec<PathBuf> = pages.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name))).collect();
+    all.sort();
+    all
+}
+
+/// The commands of every page, in their order.
+pub(crate) fn commands() -> Vec<Written> {
+    let of = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a page");
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        commands_of(&name, &text)
+    };
+    documents().into_iter().flat_map(of).collect()
+}
+
+/// Those in blocks of a console, and those that stand as code in a sentence or on an indented line.
+pub(crate) fn commands_of(name: &str, text: &str) -> Vec<Written> {
+    let mut found = Vec::new();
+    let (mut fence, mut is_console) = (false, false);
+    let mut lines = text.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let place = format!("{name}:{}", number + 1);
+        if let Some(language) = line.trim_start().strip_prefix("```") {
+            fence = !fence;
+            is_console = fence && ["console", "sh", "bash", ""].contains(&language.trim());
+            continue;
+        }
+        if fence && is_console {
+            let mut whole = line.to_owned();
+            while let Some(begun) = whole.strip_suffix('\\') {
+                let next = lines.next().map_or("", |(_, next)| next.trim_start());
+                whole = format!("{begun}{next}");
+            }
+            found.extend(commands_in(&place, &whole, true));
+        } else if !fence && line.starts_with("    btu ") {
+            found.extend(commands_in(&place, line.trim_start(), true));
+        } else if !fence {
+            // Every second piece between backquotes is code.
+            found.extend(line.split('`').skip(1).step_by(2).flat_map(|code| commands_in(&place, code, false)));
+        }
+    }
+    found
+}
+
+/// The commands of a line that a shell would start.
+fn commands_in(place: &str, line: &str, is_whole: bool) -> Vec<Written> {
+    let mut commands = vec![Vec::new()];
+    for word in words(line) {
+        match word {
+            Word::End => commands.push(Vec::new()),
+            Word::Text(text) => commands.last_mut().into_iter().for_each(|command| command.push(text.clone())),
+        }
+    }
+    let btu = |mut words: Vec<String>| {
+        let is_before = |word: &String| {
+            word == "sudo" || word == "$" || word == "time" || (word.contains('=') && !word.starts_with('-'))
+        };
+        words.drain(..words.iter().take_while(|word| is_before(word)).count());
+        let cargo = ["cargo", "run", "--release", "--"].map(str::to_owned);
+        let rest = words.strip_prefix(&cargo[..]).or_else(|| words.strip_prefix(&["btu".to_owned()][..]))?;
+        // `btu ...` stands for any command.
+        let is_any = rest.first().is_some_and(|word| word == "...");
+        (!is_any).then(|| Written { place: place.to_owned(), arguments: rest.to_vec(), is_whole })
+    };
+    commands.into_iter().filter_map(btu).collect()
+}
+
+enum Word {
+    Text(String),
+    /// Where the shell ends a command.
+    End,
+}
+
+/// Words as a shell takes them: quotation marks, comments, and what ends a command or goes elsewhere.
+fn words(line: &str) -> Vec<Word> {
+    let mut all = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut skip_next = false;
+    let mut letters = line.chars().peekable();
+    let mut push = |word: &mut Option<String>, all: &mut Vec<Word>| {
+        if let Some(text) = word.take() {
+            if skip_next {
+                skip_next = false;
+            } else if text == ">" || text == "<" || text == ">>" {
+                skip_next = true;
+            } else {
+                all.push(Word::Text(text));
+            }
+        }
+    };
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            (mark, Some(open)) if mark == open => quote = None,
+            ('\'' | '"', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (' ', None) => push(&mut word, &mut all),
+            ('#', None) if word.is_none() => break,
+            (';' | '|' | '&', None) => {
+                push(&mut word, &mut all);
+                all.push(Word::End);
+                while letters.next_if(|next| ";|&".contains(*next)).is_some() {}
+            }
+            (letter, _) => word.get_or_insert_default().push(letter),
+        }
+    }
+    push(&mut word, &mut all);
+    all
+}

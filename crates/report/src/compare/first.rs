@@ -1,0 +1,92 @@
+//! What a terminal shows at first of a comparison: both means, the cells that changed most, and what could explain it.
+
+use btu_suite::compare::{Beside, CellBeside, Comparison, Finding};
+
+use super::words;
+use crate::html::Doubt;
+use crate::number::{count, three_digits};
+use crate::stored_page::doubt;
+use crate::summary::{KeyFigure, Next, Summary};
+
+const MEGABIT: f64 = 1e6;
+
+/// So many cells that changed are on the first screen.
+const MOST_CHANGED: usize = 3;
+
+pub(super) fn summary(comparison: &Comparison, all: &str) -> Summary {
+    let figures = match comparison.others.as_slice() {
+        [one] => of_one(comparison, one),
+        several => several.iter().map(side).collect(),
+    };
+    let mut setting: Vec<String> = Vec::new();
+    for beside in &comparison.others {
+        let Some(overall) = &beside.overall else { continue };
+        let surer = words::surer_together(overall, &beside.cells).map(str::to_owned);
+        let said = [Some(words::basis(overall, comparison, beside)), surer, words::advice(overall)];
+        setting.extend(said.into_iter().flatten().filter(|text| !setting.contains(text)).collect::<Vec<_>>());
+    }
+    let next = vec![
+        Next::new(format!("{all} --all"), "every cell"),
+        Next::new(format!("{all} --format html"), "a page with all sides on one axis"),
+    ];
+    Summary { figures, limit: String::new(), setting, next }
+}
+
+/// Both means, what became of the cells, and those that changed most.
+fn of_one(comparison: &Comparison, beside: &Beside) -> Vec<KeyFigure> {
+    let overall = beside.overall.as_ref();
+    let mean = |name: &str, rate: Option<f64>| {
+        Some(KeyFigure {
+            name: words::cut(name),
+            value: format!("{} Mb/s", three_digits(rate? / MEGABIT)),
+            note: format!("geometric mean of {}", count(overall?.rows, "row")),
+            ..KeyFigure::default()
+        })
+    };
+    let base = overall.and_then(|overall| mean(&comparison.base.name, overall.base_bits_per_second));
+    let other = overall.and_then(|overall| mean(&beside.side.name, overall.other_bits_per_second));
+    let cells = (!beside.cells.is_empty()).then(|| KeyFigure {
+        name: "cells".to_owned(),
+        value: beside.cells.len().to_string(),
+        note: words::tally(&beside.cells),
+        ..KeyFigure::default()
+    });
+    base.into_iter().chain(other).chain(cells).chain(changed(&beside.cells)).collect()
+}
+
+fn changed(cells: &[CellBeside]) -> Vec<KeyFigure> {
+    let is_told = |cell: &&CellBeside| matches!(cell.finding, Finding::Faster | Finding::Slower);
+    let mut told: Vec<&CellBeside> = cells.iter().filter(is_told).collect();
+    told.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
+    let figure = |cell: &&CellBeside| KeyFigure {
+        name: cell.row.to_string(),
+        value: words::change(cell.ratio.value),
+        interval: words::ends(&cell.ratio).unwrap_or_default(),
+        note: String::new(),
+    };
+    told.iter().take(MOST_CHANGED).map(figure).collect()
+}
+
+fn side(beside: &Beside) -> KeyFigure {
+    let ratio = beside.overall.as_ref().map(|overall| &overall.ratio);
+    KeyFigure {
+        name: words::cut(&beside.side.name),
+        value: ratio.map_or_else(String::new, |ratio| words::change(ratio.value)),
+        interval: ratio.and_then(words::ends).unwrap_or_default(),
+        note: words::headline(beside),
+    }
+}
+
+/// What could explain a difference, and what was left out.
+pub(super) fn doubts(comparison: &Comparison) -> Vec<Doubt> {
+    let differs = comparison.others.iter().flat_map(|beside| {
+        let plans = beside.plan_differences.iter().map(|plan| doubt("plans differ", &plan.to_string(), ""));
+        let machines = beside.environment_differences.iter().map(|text| doubt("machines differ", text, ""));
+        let left_out = (!beside.left_out.is_empty()).then(|| {
+            let rows: Vec<String> = beside.left_out.iter().map(ToString::to_string).collect();
+            doubt("left out", &format!("not every run has them or was asked the same: {}", rows.join("; ")), "")
+        });
+        plans.chain(machines).chain(left_out).collect::<Vec<_>>()
+    });
+    differs.collect()
+}

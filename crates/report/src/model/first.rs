@@ -1,0 +1,103 @@
+//! What a terminal shows at first of a prediction.
+
+use btu_model::Answer;
+use btu_model::predict::{Doubt, FlowPrediction, Limit, Prediction, TransferPrediction};
+
+use super::figures::{answer, percent, time};
+use super::flows::{megabits, megabytes};
+use crate::html::Page;
+use crate::stored_page::doubt;
+use crate::summary::{KeyFigure, Next, Summary};
+
+/// The answer of a prediction; `all` is the command that shows every table.
+pub fn model_page(prediction: &Prediction, all: &str) -> Page {
+    let name = &prediction.network;
+    let file = btu_units::shell_word(name);
+    let formulas: Vec<&str> = prediction.formulas.iter().map(|formula| formula.name).collect();
+    let setting = vec![
+        format!("closed forms: {}", formulas.join(", ")),
+        "means of what the network file draws, without chance: no intervals".to_owned(),
+    ];
+    let mut figures: Vec<KeyFigure> = prediction.transfer.iter().flat_map(parts).collect();
+    figures.extend(prediction.flows.iter().map(figure));
+    let next = vec![Next::new(all, "every submodel"), Next::new(format!("btu sim {file}"), "the same with chance")];
+    Page {
+        title: format!("btu model: {name}"),
+        headline: format!("{name}: {}", headline(prediction)),
+        doubts: doubts(&prediction.doubts),
+        summary: Summary { figures, limit: limit(prediction), setting, next },
+        ..Page::default()
+    }
+}
+
+/// The transfer, else the longest mean delay of a flow.
+fn headline(prediction: &Prediction) -> String {
+    if let Some(transfer) = &prediction.transfer {
+        let (size, flow) = (megabytes(transfer.size_bytes), &transfer.flow);
+        return match transfer.limit {
+            Limit::Saturated => format!("{size} by {flow} takes for ever: the network is saturated"),
+            Limit::Software | Limit::Network => format!("{size} by {flow} takes {}", answer(transfer.seconds, time)),
+        };
+    }
+    let longest = |delay: &Answer| delay.value.unwrap_or(f64::INFINITY);
+    let flows = prediction.flows.iter();
+    let slowest = flows.max_by(|a, b| longest(&a.delay_seconds).total_cmp(&longest(&b.delay_seconds)));
+    let Some(flow) = slowest else {
+        return "the network file draws no traffic, so there is nothing to predict".to_owned();
+    };
+    format!("mean delay of {} {}", flow.name, answer(flow.delay_seconds, time))
+}
+
+/// Both delays of the transfer.
+fn parts(transfer: &TransferPrediction) -> Vec<KeyFigure> {
+    let part = |name: &str, value: String, note: String| KeyFigure {
+        name: name.to_owned(),
+        value,
+        interval: String::new(),
+        note,
+    };
+    let simple = transfer.simple_seconds.map(|seconds| part("software", time(seconds), "packets / rate".to_owned()));
+    let place = transfer.bottleneck.as_deref().unwrap_or("the way");
+    let network = part("network", answer(transfer.aggregate_seconds, time), format!("packets x delay on {place}"));
+    simple.into_iter().chain([network]).collect()
+}
+
+fn figure(flow: &FlowPrediction) -> KeyFigure {
+    KeyFigure {
+        name: flow.name.clone(),
+        value: answer(flow.delay_seconds, time),
+        interval: String::new(),
+        note: format!("mean delay, {} Mb/s carried", answer(flow.carried_bits_per_second, megabits)),
+    }
+}
+
+/// What limits the transfer, else the busiest medium.
+fn limit(prediction: &Prediction) -> String {
+    let shares = prediction.segments.iter().map(|segment| (&segment.name, segment.utilisation_data_and_collisions));
+    let lines = prediction.segments.iter().flat_map(|segment| &segment.lines).chain(&prediction.links);
+    let shares = shares.chain(lines.map(|line| (&line.name, line.utilisation)));
+    let used = |share: &Answer| share.value.unwrap_or(if share.is_saturated() { f64::INFINITY } else { 0.0 });
+    let busiest = shares.max_by(|a, b| used(&a.1).total_cmp(&used(&b.1)));
+    let busiest = busiest.map(|(name, share)| format!("{name}, used {} of the time", answer(share, percent)));
+    match prediction.transfer.as_ref().map(|transfer| transfer.limit) {
+        Some(Limit::Software) => "the software, which makes packets no faster".to_owned(),
+        Some(_) => busiest.map_or_else(|| "the network".to_owned(), |busiest| format!("the network: {busiest}")),
+        None => busiest.unwrap_or_default(),
+    }
+}
+
+/// What is said of several places alike is said once.
+fn doubts(doubts: &[Doubt]) -> Vec<crate::html::Doubt> {
+    let mut said: Vec<(&Doubt, usize)> = Vec::new();
+    for one in doubts {
+        match said.iter_mut().find(|(first, _)| first.message == one.message) {
+            Some((_, times)) => *times += 1,
+            None => said.push((one, 1)),
+        }
+    }
+    let place = |one: &Doubt, times: usize| match times {
+        1 => one.place.clone(),
+        times => format!("{} and {} more", one.place, times - 1),
+    };
+    said.into_iter().map(|(one, times)| doubt(&place(one, times), &one.message, "")).collect()
+}

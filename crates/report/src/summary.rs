@@ -1,0 +1,190 @@
+//! The first screen of a result: the answer with its interval, what limits it, on what it was measured, the warnings that weigh
+//! most, and what to type next. It is made from the same [`Page`] as every file, so that no suite has a first screen of its own.
+
+use crate::head::TextOptions;
+use crate::html::{Cell, Doubt, Page, Section, Table, tables_of};
+use crate::number::{count, three_digits};
+use crate::paint::Paint;
+use crate::sheet::{columns, wrap};
+
+/// No first screen is longer.
+pub const FIRST_SCREEN_LINES: usize = 12;
+
+/// Lines of the headline, of the setting where there is room, and of warnings.
+const MOST_OF_HEADLINE: usize = 2;
+const MOST_OF_SETTING: usize = 3;
+const MOST_WARNINGS: usize = 3;
+
+/// Commands that are always shown, and key numbers where there is no room for more.
+const COMMANDS: usize = 2;
+const FEWEST_FIGURES: usize = 2;
+
+/// What the first screen says below the headline.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// The result's numbers, those that weigh most first.
+    pub figures: Vec<KeyFigure>,
+    /// What keeps the result from being better, in one short sentence; empty where that is not known.
+    pub limit: String,
+    /// On what it was measured, and what its intervals cover: short phrases.
+    pub setting: Vec<String>,
+    /// What to type next; the first one shows everything.
+    pub next: Vec<Next>,
+}
+
+/// A number of the result.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyFigure {
+    /// What it is.
+    pub name: String,
+    /// With its unit.
+    pub value: String,
+    /// Ends of its 95 % interval, without a unit; empty where there is none.
+    pub interval: String,
+    /// What belongs to it; may be empty.
+    pub note: String,
+}
+
+/// A command to type, and what it gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Next {
+    /// As it is typed.
+    pub command: String,
+    /// In a few words.
+    pub gives: String,
+}
+
+impl Next {
+    /// A command and what it gives.
+    pub fn new(command: impl Into<String>, gives: &str) -> Self {
+        Self { command: command.into(), gives: gives.to_owned() }
+    }
+}
+
+/// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, each of which ends with `\n`.
+pub fn first_screen(page: &Page, options: &TextOptions) -> String {
+    let (width, paint) = (options.columns(), Paint(options.colour));
+    let Summary { figures, limit, setting, next } = &page.summary;
+    let headline = at_most(wrap(&page.headline, width, 2), MOST_OF_HEADLINE, width);
+    let limit: Vec<String> =
+        if limit.is_empty() { Vec::new() } else { vec![cut(&format!("Limited by {limit}"), width)] };
+    let groups = grouped(&page.doubts);
+    let warnings: Vec<String> =
+        groups.iter().take(MOST_WARNINGS).map(|text| cut(&format!("! {text}"), width)).collect();
+    let left_out = groups.len() - warnings.len();
+    let room = FIRST_SCREEN_LINES.saturating_sub(
+        headline.len() + limit.len() + warnings.len() + figures.len().min(FEWEST_FIGURES) + next.len().min(COMMANDS),
+    );
+    let setting = at_most(wrap(&setting.join("; "), width, 0), room.clamp(1, MOST_OF_SETTING), width);
+    let taken = headline.len() + limit.len() + setting.len() + warnings.len();
+    let room = FIRST_SCREEN_LINES.saturating_sub(taken + next.len().min(COMMANDS)).max(FEWEST_FIGURES);
+    let figures = lined_up(&figures[..figures.len().min(room)], width);
+    let room = FIRST_SCREEN_LINES.saturating_sub(taken + figures.len());
+    let commands = commands(&next[..next.len().min(room)], left_out, options);
+    let painted = [
+        headline.iter().map(|line| paint.strong(line)).collect(),
+        figures,
+        limit,
+        setting.iter().map(|line| paint.quiet(line)).collect(),
+        warnings.iter().map(|line| paint.doubt(line)).collect(),
+        commands,
+    ];
+    let lines = painted.concat().into_iter().filter(|line| !line.is_empty());
+    lines.take(FIRST_SCREEN_LINES).map(|line| line + "\n").collect()
+}
+
+/// Names, values and intervals in columns.
+fn lined_up(figures: &[KeyFigure], width: usize) -> Vec<String> {
+    let widest = |text: fn(&KeyFigure) -> &str| figures.iter().map(|one| columns(text(one))).max().unwrap_or(0);
+    let (names, values) = (widest(|one| &one.name), widest(|one| &one.value));
+    let interval = |one: &KeyFigure| {
+        if one.interval.is_empty() { String::new() } else { format!("({})", one.interval) }
+    };
+    let intervals = figures.iter().map(|one| columns(&interval(one))).max().unwrap_or(0);
+    let line = |one: &KeyFigure| {
+        let KeyFigure { name, value, note, .. } = one;
+        let line = format!("  {name:names$}  {value:>values$}  {:intervals$}  {note}", interval(one));
+        cut(line.trim_end(), width)
+    };
+    figures.iter().map(line).collect()
+}
+
+/// Warnings with the same title are one, in the order in which they came.
+fn grouped(doubts: &[Doubt]) -> Vec<String> {
+    let mut groups: Vec<(&Doubt, usize)> = Vec::new();
+    for doubt in doubts {
+        match groups.iter_mut().find(|(first, _)| first.title == doubt.title) {
+            Some((_, times)) => *times += 1,
+            None => groups.push((doubt, 1)),
+        }
+    }
+    let text = |(doubt, times): (&Doubt, usize)| {
+        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        format!("{}{times}: {}", doubt.title, doubt.seen)
+    };
+    groups.into_iter().map(text).collect()
+}
+
+fn commands(next: &[Next], left_out: usize, options: &TextOptions) -> Vec<String> {
+    let widest = next.iter().map(|one| columns(&one.command)).max().unwrap_or(0);
+    let line = |(place, Next { command, gives }): (usize, &Next)| {
+        let more = match left_out {
+            more if place == 0 && more > 0 => format!(", {}", count(more, "more warning")),
+            _ => String::new(),
+        };
+        let plain = cut(&format!("> {command:widest$}  {gives}{more}"), options.columns());
+        // The command alone stands out; what it gives may be skipped.
+        match plain.split_at_checked(2 + widest) {
+            Some((command, gives)) => format!("{command}{}", Paint(options.colour).quiet(gives)),
+            None => plain,
+        }
+    };
+    next.iter().enumerate().map(line).collect()
+}
+
+/// The first `most` lines; that there were more is marked.
+fn at_most(mut lines: Vec<String>, most: usize, width: usize) -> Vec<String> {
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            *last = cut(&format!("{last} {}", "x".repeat(width)), width);
+        }
+    }
+    lines
+}
+
+/// As much of `text` as fits, cut between words.
+fn cut(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let most: String = text.chars().take(width.saturating_sub(1)).collect();
+    // A word that would be the whole line is cut itself.
+    let end = most.rfind(' ').filter(|end| *end > width / 2).unwrap_or(most.len());
+    format!("{}…", most[..end].trim_end_matches([' ', ',', ';', ':']))
+}
+
+/// The rows of the first table of `sections` that has an interval, each with its first value that has one, else of the first
+/// table with its first numbers: the key numbers of a result that names none itself.
+pub(crate) fn first_estimates(sections: &[Section]) -> Vec<KeyFigure> {
+    let has_estimate = |table: &&Table| table.rows.iter().flatten().any(|cell| cell.interval().is_some());
+    let shown = || sections.iter().filter(|section| !section.appendix).map(std::slice::from_ref).flat_map(tables_of);
+    let Some(table) = shown().find(has_estimate).or_else(|| shown().next()) else { return Vec::new() };
+    table.rows.iter().filter_map(|row| estimate(table, row)).collect()
+}
+
+fn estimate(table: &Table, row: &[Cell]) -> Option<KeyFigure> {
+    let is_number = |cell: &Cell| matches!(cell, Cell::Number { .. });
+    let place = row.iter().position(|cell| cell.interval().is_some()).or_else(|| row.iter().position(is_number))?;
+    let names: Vec<&str> = row.iter().take(table.labels).map(Cell::shown).collect();
+    // A head is a unit, or what it is with its unit behind the last comma.
+    let head = table.head.get(place).map_or("", String::as_str);
+    let (note, unit) = head.rsplit_once(", ").unwrap_or(("", head));
+    let Cell::Number { value, .. } = row[place] else { return None };
+    Some(KeyFigure {
+        name: names.join(" "),
+        value: format!("{} {unit}", three_digits(value)),
+        interval: row[place].interval().unwrap_or_default(),
+        note: note.to_owned(),
+    })
+}
