@@ -16,7 +16,7 @@ Examples:
   btu sim lab.toml --set traffic.background.load='60 %'
   btu sim lab.toml --idealised                     Lam's contention, to check against closed forms
   btu sim lab.toml --json > lab.json
-  btu sim laboratory-1995 --svg lab.svg            queues, collisions and use over time, of the first replication
+  btu sim ethernet-shared-10 --svg ether.svg       queues, collisions and use over time, of the first replication
 
 The same file, options and seed give the same figures on every run.";
 

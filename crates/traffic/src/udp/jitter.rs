@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn spacings_that_are_off_count_in_both_directions() {
         assert_eq!(jitter(&[(0, 0), (1, 1200), (2, 2000), (3, 3200)]), Some(Span::from_microseconds(200)));
-        // The second comes after the third: |D| is 1.1 ms + 2 ms between the two, |-0.9 + 1| ms on the way back.
+        // The second comes 0.1 ms after the third, and was due 1 ms before it: |D| is 1.1 ms, after one of zero.
         assert_eq!(jitter(&[(0, 0), (2, 2000), (1, 2100)]), Some(Span::from_microseconds(550)));
     }
 }
