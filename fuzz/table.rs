@@ -9,7 +9,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 35] = [
+pub const TARGETS: [(&str, Decoder); 36] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", btu_store::fuzz_import),

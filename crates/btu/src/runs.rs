@@ -1,7 +1,7 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
 use btu_report::{RunLine, first_screen, runs_text};
-use btu_store::{RunId, RunRow, RunSummary, Store};
+use btu_store::{RunId, RunSummary, Store};
 use btu_suite::verdict::Title;
 use btu_units::shell_word;
 use serde_json::Value;
@@ -32,12 +32,10 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
 pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     let store = preflight::stored(common)?;
     let row = store.run(&show.run)?;
-    let suite = suites::of(&row)?;
-    print(&match (show.cells, common.json) {
-        (true, is_json) => suite.cells(&store, &row, is_json)?,
-        (false, true) => suite.json(&store, &row)?,
-        (false, false) => result(&store, &row, show.all)?,
-    })
+    if show.cells {
+        return print(&suites::of(&row)?.cells(&store, &row, common.json)?);
+    }
+    print_result(&store, row.summary.id, show.all, Form::of(common))
 }
 
 /// In which form a result is printed.

@@ -106,5 +106,5 @@ fn task(text: &str) -> Result<Task, String> {
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
-    super::app::named(text, "pattern", &Pattern::ALL, Pattern::name)
+    btu_suite::text::named(text, "pattern", &Pattern::ALL, Pattern::name)
 }

@@ -8,9 +8,11 @@ use btu_stats::{Level, geometric_interval};
 use btu_store::{RunId, RunSummary, State, Store};
 use btu_suite::compare::{Group, Run};
 use btu_suite::network::Network;
+use btu_suite::plan::Plan;
 
 use super::Compared;
 use super::sides::{Chosen, Member};
+use crate::stored::{Rated, among_others};
 
 /// The newest so many of a group are read.
 const MOST: usize = 20;

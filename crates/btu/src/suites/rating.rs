@@ -61,7 +61,7 @@ impl Suite for Rating {
             cells: &stored.cells,
             settings: &stored.before().as_ref().map(settings).unwrap_or_default(),
             changes: &stored.changes(),
-            earlier: compare::of_machine(store, row.summary.id)?.as_ref(),
+            earlier: compare::of_machine(self, store, row.summary.id)?.as_ref(),
             beside: with,
         }))
     }

@@ -3,6 +3,7 @@
 use btu_suite::books::{self, Balance};
 use btu_suite::cell::Row;
 use btu_suite::experiment::Observation;
+use btu_suite::program::Programs;
 use btu_suite::record::{CellRecord, MachineCpu, WireAccount};
 use btu_suite::schedule::Slot;
 use btu_suite::script::{Script, Setting, script};
@@ -21,7 +22,7 @@ pub(super) async fn measure(
     observer: &mut dyn Observer,
 ) -> Result<CellRecord, CoordinatorError> {
     let script = script(plan, &slot.cell, setting);
-    match stage.play_watched(&script, observer).await {
+    match stage.play_watched(&script, &Programs::default(), observer).await {
         Ok(scene) => Ok(record(slot, &script, scene)),
         Err(error @ CoordinatorError::Prepare { .. }) => Ok(unprepared(slot, &error)),
         Err(error) => Err(error),

@@ -9,7 +9,7 @@ use btu_suite::activity::Token;
 use btu_units::Span;
 
 use super::answer::{self, Attributes, Found, Limits, Piece, Written};
-use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability};
+use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, Stability};
 use super::rpc::{self, CallHeader, Credential};
 use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status, mount};
@@ -27,7 +27,7 @@ pub struct Client {
     root: Handle,
     transaction: u32,
     calls: u64,
-    /// Most octets of a READ and of a WRITE, [`MOST_DATA`] at most.
+    /// Most octets of a READ and of a WRITE, `MOST_DATA` at most.
     limits: Limits,
     patience: Span,
     input: Vec<u8>,
@@ -167,7 +167,7 @@ impl Client {
         self.call("SETATTR", &Call::SetSize { node: *file, size: Some(size) }, |_| Ok(()))
     }
 
-    /// READ: up to [`MOST_DATA`] octets from `offset`, or fewer where the server takes no more. Returns how many came and whether the file ends with them; servers may send
+    /// READ: up to `MOST_DATA` octets from `offset`, or fewer where the server takes no more. Returns how many came and whether the file ends with them; servers may send
     /// fewer than were asked for.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl Client {
         })
     }
 
-    /// WRITE: all octets at `offset`, in calls of up to [`MOST_DATA`], or fewer where the server takes no more.
+    /// WRITE: all octets at `offset`, in calls of up to `MOST_DATA`, or fewer where the server takes no more.
     ///
     /// # Errors
     /// As of every call; a server that took less than was sent is one without room.

@@ -161,11 +161,11 @@ impl<'a> Item<'a> {
     where
         T::Err: Display,
     {
-        self.written()?.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
+        self.quantity_text()?.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
     }
 
     /// What is written there, a bare number too: what reads a quantity says then which units there are.
-    pub(super) fn written(&self) -> Option<String> {
+    pub(super) fn quantity_text(&self) -> Option<String> {
         match &self.node.value {
             Value::Whole(number) => Some(number.to_string()),
             Value::Number(number) => Some(number.to_string()),

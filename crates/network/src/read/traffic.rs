@@ -202,7 +202,7 @@ fn closed(fields: &Fields<'_>) -> Option<Pace> {
 
 /// A percentage that may be above 100: too much can be offered too.
 fn load(item: &Item<'_>) -> Option<f64> {
-    let text = item.written()?;
+    let text = item.quantity_text()?;
     let number = text.trim().strip_suffix('%').map(str::trim_end);
     let plain = number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
     let share = plain.and_then(|number| number.parse::<f64>().ok()).map(|percent| percent / 100.0);

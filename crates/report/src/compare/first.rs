@@ -1,6 +1,6 @@
 //! What a terminal shows at first of a comparison: both means, the cells that changed most, and what could explain it.
 
-use btu_suite::compare::{Beside, CellBeside, Comparison, Finding};
+use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
 
 use super::words;
 use crate::html::Doubt;
@@ -13,7 +13,7 @@ const MEGABIT: f64 = 1e6;
 /// So many cells that changed are on the first screen.
 const MOST_CHANGED: usize = 3;
 
-pub(super) fn summary(comparison: &Comparison, all: &str) -> Summary {
+pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Summary {
     let figures = match comparison.others.as_slice() {
         [one] => of_one(comparison, one),
         several => several.iter().map(side).collect(),
@@ -33,7 +33,7 @@ pub(super) fn summary(comparison: &Comparison, all: &str) -> Summary {
 }
 
 /// Both means, what became of the cells, and those that changed most.
-fn of_one(comparison: &Comparison, beside: &Beside) -> Vec<KeyFigure> {
+fn of_one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec<KeyFigure> {
     let overall = beside.overall.as_ref();
     let mean = |name: &str, rate: Option<f64>| {
         Some(KeyFigure {
@@ -54,11 +54,11 @@ fn of_one(comparison: &Comparison, beside: &Beside) -> Vec<KeyFigure> {
     base.into_iter().chain(other).chain(cells).chain(changed(&beside.cells)).collect()
 }
 
-fn changed(cells: &[CellBeside]) -> Vec<KeyFigure> {
-    let is_told = |cell: &&CellBeside| matches!(cell.finding, Finding::Faster | Finding::Slower);
-    let mut told: Vec<&CellBeside> = cells.iter().filter(is_told).collect();
+fn changed<R: ComparedRow>(cells: &[CellBeside<R>]) -> Vec<KeyFigure> {
+    let is_told = |cell: &&CellBeside<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
+    let mut told: Vec<&CellBeside<R>> = cells.iter().filter(is_told).collect();
     told.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
-    let figure = |cell: &&CellBeside| KeyFigure {
+    let figure = |cell: &&CellBeside<R>| KeyFigure {
         name: cell.row.to_string(),
         value: words::change(cell.ratio.value),
         interval: words::ends(&cell.ratio).unwrap_or_default(),
@@ -67,7 +67,7 @@ fn changed(cells: &[CellBeside]) -> Vec<KeyFigure> {
     told.iter().take(MOST_CHANGED).map(figure).collect()
 }
 
-fn side(beside: &Beside) -> KeyFigure {
+fn side<R: ComparedRow>(beside: &Beside<R>) -> KeyFigure {
     let ratio = beside.overall.as_ref().map(|overall| &overall.ratio);
     KeyFigure {
         name: words::cut(&beside.side.name),
@@ -78,7 +78,7 @@ fn side(beside: &Beside) -> KeyFigure {
 }
 
 /// What could explain a difference, and what was left out.
-pub(super) fn doubts(comparison: &Comparison) -> Vec<Doubt> {
+pub(super) fn doubts<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<Doubt> {
     let differs = comparison.others.iter().flat_map(|beside| {
         let plans = beside.plan_differences.iter().map(|plan| doubt("plans differ", &plan.to_string(), ""));
         let machines = beside.environment_differences.iter().map(|text| doubt("machines differ", text, ""));

@@ -26,7 +26,7 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) ->
         remarks.extend(sentences.into_iter().flatten().map(|sentence| format!("{name}: {sentence}")));
     }
     let rates = pictures(comparison).into_iter().map(|picture| rates(comparison, &picture));
-    let sections = [overall(comparison)].into_iter().chain(rates).chain([further(comparison), causes(comparison)]);
+    let sections = [overall(comparison)].into_iter().chain(rates).chain([further(comparison)]);
     Page {
         title: format!("btu compare: {base} and {}", names(comparison)),
         headline,
@@ -51,7 +51,7 @@ fn said<R: ComparedRow>(beside: &Beside<R>) -> String {
     format!("{word}, {}{interval}", words::change(overall.ratio.value))
 }
 
-fn named(beside: &Beside) -> String {
+fn named<R: ComparedRow>(beside: &Beside<R>) -> String {
     format!("{}: {}", beside.side.name, said(beside))
 }
 
@@ -199,20 +199,4 @@ fn table<R: ComparedRow>(comparison: &Comparison<R>, caption: &str, rows: &[R]) 
         }
     }
     table
-}
-
-/// What was asked differently, what was different by itself, and what was left out.
-fn causes<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
-    let mut blocks = Vec::new();
-    for beside in &comparison.others {
-        let plans = beside.plan_differences.iter().map(ToString::to_string);
-        let all = plans.chain(beside.environment_differences.iter().cloned());
-        blocks.extend(all.map(|text| Block::Text(format!("{}: {text}", beside.side.name))));
-        if !beside.left_out.is_empty() {
-            let rows = beside.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            let why = "left out, since not every run has them or was asked the same";
-            blocks.push(Block::Text(format!("{}: {why}: {rows}", beside.side.name)));
-        }
-    }
-    Section::of("What could explain a difference", "", blocks)
 }

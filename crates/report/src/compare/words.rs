@@ -148,7 +148,7 @@ pub(super) fn tally<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
 }
 
 /// Why the mean of all cells may be told when none of them can.
-pub(super) fn surer_together(overall: &Overall, cells: &[CellBeside]) -> Option<&'static str> {
+pub(super) fn surer_together<R: ComparedRow>(overall: &Overall, cells: &[CellBeside<R>]) -> Option<&'static str> {
     let is_told = matches!(overall.finding, Finding::Faster | Finding::Slower);
     let none_is = cells.iter().all(|cell| cell.finding == Finding::CannotTell);
     (is_told && none_is && cells.len() > 1)
