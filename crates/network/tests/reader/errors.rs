@@ -243,7 +243,7 @@ fn traffic() {
     let cases = [
         ("", "7:10", "nothing says how often: write exactly one of `packets_per_s = 60`"),
         ("load = \"1 %\"\nthink = \"1 s\"", "7:10", "`load` and `think` are too many"),
-        ("load = 0.3", "10:8", "a text is wanted"),
+        ("load = 0.3", "10:8", "the unit is missing"),
         ("load = \"0 %\"", "10:8", "a percentage above `0 %`"),
         ("packets_per_s = 0", "10:17", "0 is not possible here"),
         ("packets_per_s = nan", "10:17", "is not possible here"),

@@ -60,7 +60,9 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
         ("frequency", Health::Limited, |facts| facts.environment.processor.governors = vec!["powersave".to_owned()]),
         ("clock", Health::Limited, |facts| facts.environment.kernel.clock_source = Some("hpet".to_owned())),
         ("CPU quota", Health::Limited, |facts| facts.environment.processor.quota = Some("50000 100000".to_owned())),
-        ("busy polling", Health::Limited, |facts| facts.environment.network.settings = BTreeMap::new()),
+        ("busy polling", Health::Limited, |facts| {
+            facts.environment.network.settings.remove("net.core.busy_poll");
+        }),
         ("IPv6", Health::Limited, |facts| facts.ipv6 = false),
         ("packet filter", Health::Limited, |facts| facts.packet_filter = true),
         ("idle states", Health::Limited, |facts| {
