@@ -142,6 +142,11 @@ fn check_ssh(program: Program, chosen: &Chosen) -> anyhow::Result<()> {
             "--program {program} is measured between stations of this machine: name a network with --network, or leave it out"
         )));
     }
+    if !nix::unistd::geteuid().is_root() {
+        return Err(usage(format!(
+            "--program {program} is measured by the superuser only, whose sshd can have a user of its own: use sudo, or leave it out"
+        )));
+    }
     match btu_load::missing_for_ssh() {
         None => Ok(()),
         Some(missing) => Err(usage(format!(

@@ -86,9 +86,12 @@ fn perform() -> Result<Word, Trouble> {
     Ok(Word::Done(Box::new(performance.perform_telling(&stop, &mut tell)?)))
 }
 
-/// What any activity can use of its agent's privileges.
-pub(crate) const CAPABILITIES: Capabilities =
-    Capabilities::FILES.and(Capabilities::IPC_LOCK).and(Capabilities::NET_ADMIN).and(Capabilities::SYS_PTRACE);
+/// What any activity, or a program that it starts, can use of its agent's privileges.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities::FILES
+    .and(Capabilities::IPC_LOCK)
+    .and(Capabilities::NET_ADMIN)
+    .and(Capabilities::SYS_PTRACE)
+    .and(Capabilities::SETFCAP);
 
 /// What an activity can use of its agent's privileges, where the agent has them: as the superuser, or from its service
 /// manager. None of it reaches beyond the own sockets, files and memory of this user's workers.

@@ -35,6 +35,10 @@ impl Capabilities {
     /// `CAP_SYS_ADMIN`: making namespaces, among much else.
     pub const SYS_ADMIN: Self = Self(1 << 21);
 
+    /// `CAP_SETFCAP`: letting a user namespace below have the superuser of this one in it (`user_namespaces(7)`, since Linux 5.12), as
+    /// the system's sshd needs that a copy starts.
+    pub const SETFCAP: Self = Self(1 << 31);
+
     /// Those of these bits.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)

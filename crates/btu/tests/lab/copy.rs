@@ -156,6 +156,12 @@ fn a_small_file_takes_the_round_trips_of_its_program() {
 #[test]
 fn scp_and_sftp_of_the_system_copy_between_stations() {
     let Some(laboratory) = Laboratory::open() else { return };
+    if !nix::unistd::geteuid().is_root() {
+        let output = laboratory.command(&["copy", "--program", "scp", "--quiet"]).output().expect("btu starts");
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("by the superuser only"), "{}", text(&output.stderr));
+        return;
+    }
     if ["/usr/bin/scp", "/usr/bin/sftp", "/usr/sbin/sshd"].iter().any(|program| !PathBuf::from(program).exists()) {
         assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but there is no OpenSSH");
         eprintln!("LAB SKIPPED: no OpenSSH client and server");

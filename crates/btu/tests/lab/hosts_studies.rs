@@ -135,7 +135,10 @@ fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
     assert!(rows.iter().all(|row| row["seconds"]["value"].as_f64().is_some()), "{rows:?}");
-    assert_eq!(result["result"]["warnings"], Value::Array(Vec::new()));
+    // Other tests run on this machine meanwhile, which it may say.
+    let warnings = result["result"]["warnings"].as_array().expect("warnings");
+    let others: Vec<_> = warnings.iter().filter(|warning| warning["cause"] != "the machine is the limit").collect();
+    assert!(others.is_empty(), "{others:?}");
 }
 
 fn refused(trio: &Trio<'_>, arguments: &[&str]) -> Output {

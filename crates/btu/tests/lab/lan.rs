@@ -133,7 +133,7 @@ fn a_throttled_station_is_found_among_equal_ones() {
     );
     let found = spread(&result);
     assert!(found["longest_over_shortest"].as_f64().expect("a spread") > 1.5, "{found}");
-    let shown = text(&laboratory.command(&["show"]).output().expect("btu starts").stdout);
+    let shown = text(&laboratory.command(&["show", "--all"]).output().expect("btu starts").stdout);
     let line = shown.lines().find(|line| line.trim_start().starts_with("11 ") && line.contains("yes"));
     assert!(line.is_some(), "they differ: {shown}");
     let level = result["stations"][0]["stations"].as_array().expect("stations");
@@ -204,7 +204,7 @@ fn fifty_stations_are_the_machine_s_limit_and_said_to_be() {
     let causes: Vec<&Value> =
         result["warnings"].as_array().expect("warnings").iter().map(|one| &one["cause"]).collect();
     assert!(causes.contains(&&"the machine is the limit".into()), "{causes:?}");
-    let shown = text(&laboratory.command(&["show"]).output().expect("btu starts").stdout);
+    let shown = text(&laboratory.command(&["show", "--all"]).output().expect("btu starts").stdout);
     assert!(shown.contains("k = 50 *"), "{shown}");
 }
 
