@@ -225,10 +225,10 @@ pub fn studies() -> Vec<StudySeed> {
         serde_json::json!({"workload": "text", "protocol": "window-4", "carrier": "tcp"}),
         serde_json::json!({"program": "bare", "size_bytes": 1000, "storage": "disk", "background_thousandths": 0}),
         serde_json::json!({"level": {"stations": 1}, "task": "fm-sort"}),
-        serde_json::json!({"phase": "up"}),
         serde_json::json!({"levels": [1], "name": "load=cpu"}),
+        serde_json::json!({"phase": "up"}),
     ];
-    let plans = [("app", app), ("copy", copy), ("lan", lan), ("speed", speed), ("run", run)].into_iter().zip(cells);
+    let plans = [("app", app), ("copy", copy), ("lan", lan), ("run", run), ("speed", speed)].into_iter().zip(cells);
     plans.map(|((suite, rest), cell)| StudySeed { suite, plan: merged(&frame, &rest), cell }).collect()
 }
 

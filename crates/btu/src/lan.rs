@@ -38,7 +38,7 @@ const LONGEST_SERVICE: Span = Span::from_seconds(1);
 pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
     // The usual network is drawn with as many stations as are asked for.
     let most = lan.stations.iter().copied().max().unwrap_or(0);
-    let is_usual = lan.study.network.is_none() && lan.at.is_none();
+    let is_usual = lan.study.network.is_none() && lan.at.is_none() && !lan.study.real.is_any();
     if is_usual && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
         lan.study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
     }

@@ -33,7 +33,7 @@ fn targets_are_sorted_and_seeds_are_good() {
         ("calibration", 1),
         ("app_requests", 8),
         ("import_and_show", 10),
-        ("plan", 11),
+        ("plan", 12),
         ("stored_network", 4),
         ("trace_file", 1),
     ] {

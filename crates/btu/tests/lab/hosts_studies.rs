@@ -155,7 +155,7 @@ fn what_makes_no_sense_begins_no_run(trio: &Trio<'_>) {
         (["copy", "--contention", "60"], 2, "nobody told the rate"),
         (["app", "--delay", "5 ms"], 2, "--delay, --set and --scratch"),
         (["app", "--congestion-control", "reno"], 2, "--congestion-control"),
-        (["lan", "--stations", "2"], 2, "more than there are beside alpha and gamma: 1"),
+        (["lan", "--stations", "101"], 2, "are too many"),
     ] {
         let output = refused(trio, &[&arguments[..], &hosts].concat());
         let said = text(&output.stderr);

@@ -94,7 +94,7 @@ fn a_bare_network_has_a_speed_too() {
 /// What moves is told each second, by the receiver's count; and stations speak IPv6 where it is asked for.
 #[test]
 fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let line = ["speed", "--quiet", "-C", "reno", "--network", "10 Mb/s", "-6", "-t", "2 s", "-R", "--udp", "1 Mb/s"];
     let output = laboratory.command(&[&line[..], &["--json-lines"]].concat()).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
