@@ -130,17 +130,8 @@ impl SshClient {
         let mut child = Ending(started);
         let log = Log::of(&mut child.0, "Authenticated to");
         let mut watch = Watch::default();
-        let status = loop {
-            if let Some(copy) = copy {
-                watch.look(copy)?;
-            }
-            let ended = child.0.try_wait().map_err(|error| failed(format!("could not be waited for: {error}")))?;
-            if let Some(status) = ended {
-                break status;
-            }
-            limit.check(now()?, "copy by the system's program", self.to)?;
-            thread::sleep(TICK);
-        };
+        let may_go_on = || Ok(limit.check(now()?, "copy by the system's program", self.to)?);
+        let status = child.watched(self.program, &mut watch, copy, may_go_on)?;
         let over = now()?;
         let said = log.finish();
         if let Some(copy) = copy {
@@ -186,6 +177,32 @@ impl Watch {
 
 /// A child that does not outlive its copy.
 pub(super) struct Ending(pub(super) Child);
+
+impl Ending {
+    /// Waits until the program has ended, as long as it may go on; looks how far `copy` has come meanwhile.
+    pub(super) fn watched(
+        &mut self,
+        program: &'static str,
+        watch: &mut Watch,
+        copy: Option<&Stored>,
+        may_go_on: impl Fn() -> Result<(), LoadError>,
+    ) -> Result<ExitStatus, LoadError> {
+        loop {
+            if let Some(copy) = copy {
+                watch.look(copy)?;
+            }
+            let ended = self.0.try_wait().map_err(|error| LoadError::Program {
+                program,
+                problem: format!("could not be waited for: {error}"),
+            })?;
+            if let Some(status) = ended {
+                return Ok(status);
+            }
+            may_go_on()?;
+            thread::sleep(TICK);
+        }
+    }
+}
 
 impl Drop for Ending {
     fn drop(&mut self) {

@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread;
 
 use btu_suite::activity::Token;
 use btu_suite::peers::Callers;
@@ -19,7 +18,7 @@ use crate::LoadError;
 use crate::account::now;
 use crate::copy::store::Stored;
 use crate::copy::stream::say_done;
-use crate::copy::{Moved, Over, TICK};
+use crate::copy::{Moved, Over};
 
 /// Opens host key, authorised key and file as 3, 4 and 5, and goes on as `nobody` of a user namespace of its own: an sshd that is not
 /// the superuser's needs neither a directory nor an account for itself. The last shell stays, since its open files are the directory
@@ -114,17 +113,8 @@ impl SshServer {
             // Else the connection would not end with sshd.
             drop(flow);
             let mut watch = Watch::default();
-            let status = loop {
-                if let Some(copy) = copy {
-                    watch.look(copy)?;
-                }
-                let ended = child.0.try_wait().map_err(|error| failed(format!("could not be waited for: {error}")))?;
-                if let Some(status) = ended {
-                    break status;
-                }
-                limit.check(now()?, "serve the system's program", peer)?;
-                thread::sleep(TICK);
-            };
+            let may_go_on = || Ok(limit.check(now()?, "serve the system's program", peer)?);
+            let status = child.watched("sshd", &mut watch, copy, may_go_on)?;
             let over = now()?;
             let said = log.finish();
             if let Some(copy) = copy {
