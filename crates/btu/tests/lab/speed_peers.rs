@@ -17,6 +17,8 @@ use crate::support::{send, text};
 /// Of iperf3's rate, and of ping's round trips.
 const RATE: f64 = 0.02;
 const TRIP: f64 = 0.05;
+/// A full packet with its Ethernet header, bits.
+const FULL_PACKET: f64 = 1514.0 * 8.0;
 
 /// Stations of a network that stands, between which `btu speed` goes as between real hosts.
 struct Pair {
@@ -160,15 +162,17 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Rates within 2 % of iperf3's, by the median of the receiver's seconds of both: a mean also counts how a connection begins, which is
-/// another one each time. Round trips of each phase within 5 % of what ping sees at the same time.
-fn agrees(pair: &Pair, what: &str, time: &str, seconds: &str) {
-    for (phase, told, seen) in compared(pair, what, time, seconds) {
+/// another one each time. Round trips of each phase within 5 % of what ping sees at the same time, and a packet of the queue.
+fn agrees(pair: &Pair, what: &str, packet: f64, time: &str, seconds: &str) {
+    for (phase, told, seen) in compared(pair, what, packet, time, seconds) {
         assert!((told / seen - 1.0).abs() <= RATE, "{what}, {phase}: {told} b/s, iperf3 {seen} b/s");
     }
 }
 
-/// Holds the round trips, and returns what both say of the rate each way, b/s.
-fn compared(pair: &Pair, what: &str, time: &str, seconds: &str) -> Vec<(&'static str, f64, f64)> {
+/// Holds the round trips, and returns what both say of the rate each way, b/s. A full packet takes `packet` seconds on the
+/// line that fills: a queue grows and shrinks by whole packets, so that the median of one sample may lie a packet beside
+/// that of another.
+fn compared(pair: &Pair, what: &str, packet: f64, time: &str, seconds: &str) -> Vec<(&'static str, f64, f64)> {
     let ping = pair.ping();
     let Told { result, phases, seconds: moved } = pair.told(&["-t", time]);
     let pings = pair.pings(ping);
@@ -178,7 +182,8 @@ fn compared(pair: &Pair, what: &str, time: &str, seconds: &str) -> Vec<(&'static
         let told = number(&row(&result, phase)["round_trip"]["median"]["value"]);
         println!("{what}, {phase}: {:.2} ms, ping {:.2} ms", told * 1e3, seen * 1e3);
         // ping rounds to three digits, and the ends of a request are programs: 0.1 ms beside the 5 %.
-        assert!((told - seen).abs() <= seen * TRIP + 1e-4, "{what}, {phase}: {told} s, ping {seen} s");
+        let step = if phase == "idle" { 0.0 } else { packet };
+        assert!((told - seen).abs() <= seen * TRIP + step + 1e-4, "{what}, {phase}: {told} s, ping {seen} s");
     }
     let rates = [("up", &["-t", seconds][..]), ("down", &["-t", seconds, "-R"])].map(|(phase, more)| {
         let (told, seen) = (median(moved[phase].clone()), pair.iperf3_rate(more));
@@ -194,7 +199,7 @@ fn iperf3_and_ping_see_the_same_of_lines() {
     let pair = Pair::of(lab, "client", "server");
     for (megabits, delay) in [(10, "10 ms"), (100, "5 ms")] {
         pair.lab.up(&line(megabits, &format!("delay = \"{delay}\"")));
-        agrees(&pair, &format!("{megabits} Mb/s, {delay}"), "4 s", "4");
+        agrees(&pair, &format!("{megabits} Mb/s, {delay}"), FULL_PACKET / (f64::from(megabits) * 1e6), "4 s", "4");
         assert!(pair.lab.output(&["net", "down"]).status.success());
     }
     pair.lab.assert_gone();
@@ -207,7 +212,7 @@ fn iperf3_and_ping_see_the_same_of_a_bloated_home() {
     let output = pair.lab.output(&["net", "up", "home-bloated"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     // Rates are told, not held: the requests that travel meanwhile, 50 a second, are more than 2 % of 1 Mb/s.
-    compared(&pair, "home-bloated", "6 s", "6");
+    compared(&pair, "home-bloated", FULL_PACKET / 1e6, "6 s", "6");
     assert!(pair.lab.output(&["net", "down"]).status.success());
     pair.lab.assert_gone();
 }
@@ -220,7 +225,7 @@ fn on_a_bare_cable_it_is_as_fast() {
     let output = pair.lab.output(&["net", "up", "veth"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let ping = pair.ping();
-    let first = pair.told(&["-t", "1 s"]);
+    let first = pair.told(&["-t", "2 s"]);
     let pings = pair.pings(ping);
     let idle = first.phases["idle"];
     let seen = median(pings.iter().filter(|(at, _)| (idle.0..idle.1).contains(at)).map(|(_, time)| *time).collect());
@@ -243,9 +248,9 @@ fn on_a_bare_cable_it_is_as_fast() {
     pair.lab.assert_gone();
 }
 
-/// Datagrams are lost one by one with a known probability: both tools count as many as that allows.
+/// Datagrams are lost one by one with a known probability: as many are counted as that allows.
 #[test]
-fn loss_is_binomial_in_both_eyes() {
+fn loss_is_binomial() {
     const SHARE: f64 = 0.02;
     let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
     let pair = Pair::of(lab, "client", "server");
@@ -256,11 +261,11 @@ fn loss_is_binomial_in_both_eyes() {
     // 20 Mb/s of 1400 octets for 2 s.
     let datagrams = 20e6 * 2.0 / (1400.0 * 8.0);
     let deviation = (SHARE * (1.0 - SHARE) / datagrams).sqrt();
-    for (who, lost) in [("btu", number(&flow["lost"])), ("iperf3", number(&sum["lost_percent"]) / 100.0)] {
-        println!("{who}: {:.3} % lost", lost * 100.0);
-        // Four standard deviations: a false alarm in 16,000.
-        assert!((lost - SHARE).abs() <= 4.0 * deviation, "{who}: {lost}");
-    }
+    let lost = number(&flow["lost"]);
+    // iperf3 is not held: its socket has room for some 50 ms of these, and it counts as lost what came while it did not run.
+    println!("{:.3} % lost, iperf3 {:.3} %", lost * 100.0, number(&sum["lost_percent"]));
+    // Four standard deviations: a false alarm in 16,000.
+    assert!((lost - SHARE).abs() <= 4.0 * deviation, "{lost}");
     // A datagram takes 115 us of the line, and is due every 560 us: nothing waits, but for what a busy machine does.
     let jitter = number(&flow["jitter_seconds"]);
     println!("jitter {:.3} ms, iperf3 {:.3} ms", jitter * 1e3, number(&sum["jitter_ms"]));
