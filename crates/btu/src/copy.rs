@@ -1,6 +1,6 @@
 //! `btu copy`: from the command line to a plan.
 
-use btu_suite::copy::{Background, Cache, CopyPlan, Direction, Program, Storage, Wire};
+use btu_suite::copy::{Background, Cache, CopyPlan, Direction, Mode, Program, Storage, Wire};
 use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
@@ -58,6 +58,7 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
     let backgrounds = backgrounds(copy, wire)?;
     let is_quiet = backgrounds.iter().all(|background| background.is_quiet());
     let pairs = if is_quiet { Vec::new() } else { pairs(copy, &chosen, [&sender, &receiver])? };
+    let pairs_count = pairs.len();
     let mut hosts = vec![sender, receiver];
     for host in pairs.iter().flatten() {
         if !hosts.contains(host) {
@@ -90,10 +91,11 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
         storages: or_usual(&copy.storage, if copy.paper { &[Storage::Disk] } else { Storage::ALL }),
         directions: or_usual(&copy.direction, &[Direction::Put]),
         caches: or_usual(&copy.cache, &[Cache::Cold]),
+        mode: copy.mode,
         paper: copy.paper,
         pairs,
         full: wire.map_or(BitRate::from_bits_per_second(0), |wire| wire.full),
-        lead: Span::from_seconds(1),
+        lead: lead(copy.mode, wire, pairs_count),
     })
 }
 
@@ -121,6 +123,7 @@ fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background
     let percent = |levels: &[u16]| levels.iter().filter_map(|level| Background::percent(*level)).collect::<Vec<_>>();
     let usual = match copy.study.profile {
         _ if wire.is_none() => percent(&[0]),
+        _ if copy.mode == Mode::Saturated => percent(&[0, 100]),
         ProfileName::Quick if copy.paper => percent(&[0, 10, 60, 98]),
         ProfileName::Quick => percent(&[0, 60]),
         ProfileName::Standard => percent(&[0, 10, 60, 98]),
@@ -131,7 +134,29 @@ fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background
         Some(background) if wire.is_none() => Err(usage(format!(
             "--contention {background}: nobody told the rate of which that would be a share; name a network that is emulated"
         ))),
+        _ if copy.mode == Mode::Saturated => all_or_nothing(backgrounds),
         _ => Ok(backgrounds),
+    }
+}
+
+/// Who saturates cannot do so by halves.
+fn all_or_nothing(backgrounds: Vec<Background>) -> anyhow::Result<Vec<Background>> {
+    match backgrounds.iter().find(|background| !background.is_quiet() && background.share() < 1.0) {
+        None => Ok(backgrounds),
+        Some(background) => Err(usage(format!(
+            "--mode saturated offers as much as goes, and --contention {background} is less: write 0,100, or another mode"
+        ))),
+    }
+}
+
+/// How long the background is alone. On a line the first offer is right, and a second of readings shows it; on a medium that several
+/// share it is searched, and what has not settled by then does not count.
+fn lead(mode: Mode, wire: Option<Wire>, pairs: usize) -> Span {
+    let searches = pairs > 1 && wire.is_some_and(|wire| wire.is_shared);
+    match mode {
+        Mode::Offered | Mode::Saturated => Span::from_seconds(1),
+        Mode::Held | Mode::Pressed if searches => Span::from_seconds(4),
+        Mode::Held | Mode::Pressed => Span::from_seconds(2),
     }
 }
 

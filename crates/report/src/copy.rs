@@ -1,6 +1,7 @@
 //! The result of `btu copy` as a report.
 
 mod effects;
+mod packets;
 
 use btu_suite::copy::{Cache, CopyCell, CopyPlan, CopyRow, CopyVerdict, Direction, Program, Storage};
 
@@ -9,6 +10,7 @@ use crate::number::{NOTHING, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use effects::{chains, fits, storage};
+use packets::{modelled, packets};
 
 /// Bytes in a megabyte, bits in a megabit, milliseconds in a second, parts in a hundred.
 const MEGA: f64 = 1e6;
@@ -24,6 +26,8 @@ impl Reported for CopyPlan {
             fits(verdict),
             storage(verdict),
             background(verdict),
+            packets(verdict),
+            modelled(verdict),
             paper(verdict),
         ];
         stored.page(headline(verdict), warned(&verdict.warnings), sections)

@@ -12,7 +12,7 @@ use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::app::{BITMAP_PIECE, Drawing, REQUEST_BYTES, TOGETHER};
-use crate::copy::{FilePlace, Program};
+use crate::copy::{FilePlace, Hold, Program};
 use crate::dscp::Dscp;
 use crate::hint::{HintPlan, HintPoint};
 use crate::lan::{FileSizes, StationWork, Task};
@@ -219,6 +219,9 @@ pub struct UdpSend {
     /// How long.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
+    /// Turns what is offered, by what the receiver tells; it begins with `offered`, which else is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
 }
 
 /// Receiver of a paced stream; ends at the sender's farewell or after half a second of silence.
@@ -236,6 +239,9 @@ pub struct UdpReceive {
     /// What the sender offers, where jitter is to be told: its schedule follows.
     #[serde(rename = "offered_bits_per_second", default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<BitRate>,
+    /// Whether it tells the sender again and again how many have come.
+    #[serde(default)]
+    pub tells: bool,
 }
 
 /// The CPU activity.

@@ -312,6 +312,7 @@ mod tests {
             offered: btu_units::BitRate::from_megabits_per_second(8),
             span: Span::from_milliseconds(sent_ms),
             lateness: btu_stats::Histogram::new(),
+            held: None,
         };
         let received = DatagramsReceived {
             datagrams: arrived,

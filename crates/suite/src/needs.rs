@@ -10,7 +10,7 @@ use crate::activity::{
     Activity, Disk, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe, FilesStation, FilesTask,
     FtpFetch, HintEnd, Meeting, PipeEnd, PipeMeeting, Request, TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
 };
-use crate::copy::{FilePlace, Program};
+use crate::copy::{FilePlace, MOST_OFFERED, Program};
 
 /// What a fetch takes of its scratch directory at most.
 pub const FETCH_ROOM: Bytes = Bytes::new(128 << 20);
@@ -176,8 +176,10 @@ impl Request {
 
 impl UdpSend {
     fn needs(&self) -> Needs<'_> {
-        let volume = Volume::Fixed(offered(self.offered, self.duration));
-        traffic(called(&self.meeting), Rate::Paced(self.offered), volume)
+        // What is held may be raised to a fifth above what there is.
+        let raised = self.hold.map(|hold| hold.full.bits_per_second() as f64 * MOST_OFFERED);
+        let most = raised.map_or(self.offered, |most| self.offered.max(BitRate::from_bits_per_second(most as u64)));
+        traffic(called(&self.meeting), Rate::Paced(most), Volume::Fixed(offered(most, self.duration)))
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::{Displayed, Drawn};
 use crate::cell::Row;
-use crate::copy::{FileCopied, FileEnd};
+use crate::copy::{FileCopied, FileEnd, Held};
 use crate::lan::{FilesServed, StationDone, TaskDone};
 use crate::network::HostName;
 
@@ -236,6 +236,9 @@ pub struct DatagramsSent {
     /// How late each left, against its place in the schedule, in ns.
     #[serde(rename = "lateness_ns")]
     pub lateness: Histogram,
+    /// What became of the level that was to be held; `offered` is the mean then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
 }
 
 impl DatagramsSent {

@@ -121,6 +121,7 @@ mod tests {
                 message: Bytes::new(100),
                 expected_datagrams,
                 offered: None,
+                tells: false,
             })
             .room()
         };

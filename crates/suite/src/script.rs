@@ -230,7 +230,8 @@ fn datagrams(plan: &Plan, message: Bytes, setting: &Setting) -> (Activity, Activ
     };
     let offered = plan.udp_offered;
     let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
-    let send = UdpSend { meeting: Meeting::Listen(UNSET), token: setting.token, message, offered, duration };
+    let send =
+        UdpSend { meeting: Meeting::Listen(UNSET), token: setting.token, message, offered, duration, hold: None };
     let receive = UdpReceive {
         meeting: Meeting::Connect(UNSET_PEER),
         token: setting.token,
@@ -238,6 +239,7 @@ fn datagrams(plan: &Plan, message: Bytes, setting: &Setting) -> (Activity, Activ
         // A margin for rounding; more than this was not sent.
         expected_datagrams: expected as u64 + 16,
         offered: None,
+        tells: false,
     };
     (Activity::UdpSend(send), Activity::UdpReceive(receive))
 }

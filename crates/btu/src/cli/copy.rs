@@ -1,6 +1,6 @@
 //! What may be written after `btu copy`.
 
-use btu_suite::copy::{Background, BackgroundError, Cache, Direction, Program, ProgramError, Storage};
+use btu_suite::copy::{Background, BackgroundError, Cache, Direction, Mode, Program, ProgramError, Storage};
 use btu_units::Bytes;
 use clap::Args;
 
@@ -17,6 +17,7 @@ Examples:
                                                   what made NFS slow
   btu copy --program http,scp,sftp --direction put,get --network '100 Mb/s' --delay '10 ms'
                                                   today's programs, both ways, over a long line
+  btu copy --mode held --contention 60            60 % that are found, not only offered
   btu copy --paper                                what the report of 1989 copied: up to 100 MB, to 98 % loaded; many hours
   btu copy --network lab.toml --sender alpha --receiver beta --background gamma:delta
                                                   on stations of a network file
@@ -42,6 +43,10 @@ pub(crate) struct Copy {
     /// Loads of other traffic, per cent of the network's time [default: 0,60; standard: 0,10,60,98]
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = background)]
     pub(crate) contention: Vec<Background>,
+    /// How other traffic is kept: offered (what is sent is fixed), held (what is sent is found that makes the load before the copy, and
+    /// then fixed), pressed (it is turned during the copy, too), saturated (as much as goes; loads are 0 and 100)
+    #[arg(long, value_name = "NAME", default_value = "offered", value_parser = mode)]
+    pub(crate) mode: Mode,
     /// What the files stand on at both ends; the first one throughout, the others for the largest file on the quiet network
     /// [default: disk,memory]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = storage)]
@@ -70,6 +75,10 @@ pub(crate) struct Copy {
 }
 
 fn program(text: &str) -> Result<Program, String> {
+    text.parse().map_err(|error: ProgramError| error.to_string())
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
     text.parse().map_err(|error: ProgramError| error.to_string())
 }
 

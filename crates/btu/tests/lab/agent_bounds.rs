@@ -47,6 +47,7 @@ fn datagrams() -> Activity {
         message: Bytes::new(1000),
         offered: BitRate::from_megabits_per_second(10),
         duration: Span::from_seconds(1),
+        hold: None,
     })
 }
 

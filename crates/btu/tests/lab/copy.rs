@@ -198,6 +198,116 @@ fn beside_a_background_a_copy_gets_what_is_left() {
     assert!(goodput <= bound * 1.01 && goodput >= bound * 0.97, "{goodput:.0} b/s, at most {bound:.0}: {row}");
 }
 
+/// 60 % that are held are 60 % by the receivers' account, and the emulator's line delivered as many frames. Packets are counted by the
+/// second at the sender.
+#[test]
+fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let network = trunk(&laboratory);
+    let what =
+        ["--program", "bare", "--storage", "memory", "--size", "100 kB", "--contention", "60 %", "--mode", "held"];
+    let result = copy(&laboratory, &[&what[..], &["--network", network.to_str().expect("UTF-8")]].concat());
+    let row = row(&result, "bare", 100_000, 600);
+    assert_eq!(row["invalid"], 0, "{row}");
+    let used = &row["background_use"];
+    println!("{used}");
+    assert!((number(&used["alone"]) - 0.6).abs() < 0.005, "{used}");
+    let seconds = row["packets"]["seconds"].as_array().expect("packets by the second");
+    let sent: f64 = seconds.iter().map(|second| number(&second["sent_per_second"])).sum();
+    assert!(sent > 60.0, "100 kB are 70 packets at least: {row}");
+    for cell in laboratory.json(&["show", "--cells"]).as_array().expect("cells") {
+        let outcome = |kind: &str| {
+            let reports = cell["reports"].as_array().expect("reports").iter();
+            let mut outcomes = reports.map(|placed| &placed["result"]["Ok"]["outcome"]);
+            outcomes.find(|outcome| outcome["kind"] == kind).unwrap_or_else(|| panic!("no {kind}: {cell}"))
+        };
+        let (sent, came) = (outcome("datagrams-sent"), outcome("datagrams-received"));
+        assert!(number(&sent["held"]["settled_ns"]) < 2e9, "{sent}");
+        let elements = cell["wire"]["elements"].as_array().expect("elements");
+        let port = elements.iter().find(|one| one["name"] == "to-sink/forth/line").expect("the line to the sink");
+        let more = number(&port["delivered"]) - number(&came["datagrams"]);
+        assert!((0.0..20.0).contains(&more), "{port} beside {}: greetings and a farewell are more", came["datagrams"]);
+    }
+}
+
+/// Two stations that hold 80 % of a shared Ethernet together offer what the simulator needs for it, within 3 %.
+#[test]
+fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let what =
+        ["--program", "bare", "--storage", "memory", "--size", "50 kB", "--contention", "80 %", "--mode", "held"];
+    let result = copy(&laboratory, &[&what[..], &["--network", "citi-1989"]].concat());
+    let row = row(&result, "bare", 50_000, 800);
+    let used = &row["background_use"];
+    assert!((number(&used["alone"]) - 0.8).abs() < 0.02, "{row}");
+    // Frames of 1046 octets, with preamble and gap 8560 bits, from each of two stations.
+    let each = number(&used["offered"]) * 1e7 / 8560.0 / 2.0;
+    let busy = |rate: f64| {
+        let rate = format!("traffic.background.packets_per_s={rate:.3}");
+        let quiet = ["traffic.file.packets_per_s=1e-9", "traffic.answers.packets_per_s=1e-9"];
+        let settings =
+            ["--set", &rate, "--set", "traffic.background.size='1046 B'", "--set", quiet[0], "--set", quiet[1]];
+        let run = [&["sim", "citi-1989", "--duration", "60 s", "--quiet"], &settings[..]].concat();
+        number(&laboratory.json(&run)["media"][0]["busy"]["value"])
+    };
+    let (less, more) = (busy(each * 0.97), busy(each * 1.03));
+    println!(
+        "{each:.1} frames a second from each; the simulator: {less:.4} at 3 % less, {more:.4} at 3 % more; {used}"
+    );
+    assert!(less < 0.8 && 0.8 < more, "{each} frames a second are not those that make 80 %: {less} .. {more}");
+}
+
+/// The network says nothing for ten seconds and goes on: every byte is there in the end, and the run says that frames were late.
+#[test]
+fn a_network_that_stands_still_for_ten_seconds_loses_nothing() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let what =
+        ["--network", "10 Mb/s", "--program", "http", "--storage", "disk", "--size", "1 MB", "--contention", "0"];
+    let child = laboratory.command(&[&["copy", "--quiet"], &what[..]].concat()).spawn().expect("btu starts");
+    let wire = laboratory.process("internal wire");
+    let _ = laboratory.process("internal worker");
+    std::thread::sleep(Duration::from_millis(400));
+    send(wire, Signal::SIGSTOP);
+    std::thread::sleep(Duration::from_secs(10));
+    send(wire, Signal::SIGCONT);
+    let output = finish(child);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    let result = laboratory.json(&["show"])["result"].clone();
+    let row = row(&result, "http", 1_000_000, 0);
+    let longest = laboratory.json(&["show", "--cells"]);
+    let longest = longest.as_array().expect("cells").iter().map(|cell| {
+        let reports = cell["reports"].as_array().expect("reports").iter();
+        let sent =
+            reports.map(|placed| &placed["result"]["Ok"]["outcome"]).find(|outcome| outcome["kind"] == "file-sent");
+        sent.map_or(0.0, |sent| number(&sent["marks"]["durable_ns"]) * 1e-9)
+    });
+    let longest = longest.fold(0.0, f64::max);
+    assert!(longest > 9.0, "no copy waited: {longest} s, {row}");
+    assert_eq!(row["invalid"], 0, "{row}");
+    let warnings = result["warnings"].to_string();
+    assert!(warnings.contains("late") && warnings.contains("scattered"), "{warnings}");
+}
+
+/// NFS with one block at a time waits for the round trip and not for the line, so that 60 % of background on its own line hardly
+/// lengthens it: a block enters the queue at once, and the background waits behind it. Sender and background are one station.
+#[test]
+fn a_background_takes_little_from_who_waits_for_answers() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let what = ["--program", "nfs", "--storage", "memory", "--size", "64 KiB", "--contention", "0,60"];
+    let result = copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--delay", "40 ms"]].concat());
+    let [quiet, loaded] = [0, 600].map(|background| row(&result, "nfs", 65_536, background));
+    for row in [quiet, loaded] {
+        assert_eq!(row["invalid"], 0, "{row}");
+        println!("{:.2} % of {} s", number(&row["error"]) * 100.0, row["expected_seconds"]);
+        assert!(number(&row["error"]).abs() < 0.05, "{row}");
+    }
+    let seconds = |row: &Value| number(&row["seconds"]["median"]["value"]);
+    // By hand: 8 blocks of 80 ms and 7.2 ms of frames, 4 round trips more. Each block and each round trip may find one datagram of
+    // the background on the line, 0.86 ms: 1 %.
+    assert!(seconds(loaded) / seconds(quiet) < 1.03, "{loaded}");
+}
+
 /// Whoever dies, everybody ends, what was finished is kept, and the run can be finished.
 #[test]
 fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {

@@ -13,6 +13,7 @@ use btu_units::{Bytes, Span};
 
 use super::http::{http_get, http_put};
 use super::nfs::{nfs_get, nfs_put};
+use super::packets::Counting;
 use super::rcp::{rcp_receive, rcp_send};
 use super::ssh::SshClient;
 use super::store::Stored;
@@ -47,17 +48,19 @@ impl CopyClient {
         wait(self.order.wait, stop)?;
         let account = Account::open()?;
         let limit = Limit::new(account.started(), self.deadline.saturating_sub(self.order.wait), stop);
+        let counting = Counting::begin(account.started());
         let over = if self.digest.is_some() { self.put(&limit)? } else { self.get(&limit)? };
+        let packets = counting.end();
         let (marks, closed) = (over.marks(account.started()), account.close()?);
         let bytes = Bytes::new(self.file.size());
         let (program, tcp) = (self.order.program, over.tcp);
         let outcome = if let Some(digest) = self.digest {
             self.file.check(&digest)?;
             let method = format!("{program} from {}", self.file.place());
-            Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp })
+            Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp, packets })
         } else {
             let (digest, method) = (self.file.digest()?, format!("{program} to {}", self.file.place()));
-            Outcome::FileReceived(FileEnd { bytes, marks, digest, method, tcp })
+            Outcome::FileReceived(FileEnd { bytes, marks, digest, method, tcp, packets })
         };
         Ok(closed.report(outcome))
     }

@@ -57,7 +57,8 @@ impl Performance for Copying {
         self.source.check(&self.digest)?;
         let method = format!("read and write, {} KiB, {}", BLOCK / 1024, self.copy.place());
         let digest = self.copy.digest()?;
-        let copy = FileEnd { bytes: Bytes::new(self.copy.size()), marks, digest, method, tcp: None };
+        let copy =
+            FileEnd { bytes: Bytes::new(self.copy.size()), marks, digest, method, tcp: None, packets: Vec::new() };
         Ok(closed.report(Outcome::FileCopied(FileCopied { source_digest: self.digest, copy })))
     }
 }

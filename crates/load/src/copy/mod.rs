@@ -19,6 +19,7 @@ mod client;
 mod http;
 mod local;
 mod nfs;
+mod packets;
 mod rcp;
 mod server;
 mod ssh;

@@ -110,7 +110,14 @@ impl CopyServer {
         }
         let way = if is_source { "from" } else { "to" };
         let method = format!("{program} {way} {}", self.place);
-        let end = FileEnd { bytes: self.size, marks: over.marks(over.connected), digest, method, tcp: over.tcp };
+        let end = FileEnd {
+            bytes: self.size,
+            marks: over.marks(over.connected),
+            digest,
+            method,
+            tcp: over.tcp,
+            packets: Vec::new(),
+        };
         Ok(closed.report(if is_source { Outcome::FileSent(end) } else { Outcome::FileReceived(end) }))
     }
 }

@@ -16,6 +16,7 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
         "hardware",
         "software",
         "contention",
+        "of means",
         "all",
         "shares, %",
     ];
@@ -29,6 +30,7 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
             ratio(hardware),
             ratio(software),
             ratio(contention),
+            Cell::estimate(one.contention_mean.as_ref(), 1.0),
             Cell::number(Some(one.chain.ratio())),
             Cell::text([hardware, software, contention].map(share).join(" + ")),
         ];
@@ -39,7 +41,7 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
     }
     let note = "of the medians: raw is the file's bits at the network's rate; hardware is what disks and line allow together, \
                 software what the program adds on the quiet network, contention what the background adds; the three multiply \
-                to all exactly, and their logarithms add up";
+                to all exactly, and their logarithms add up; contention once more as a ratio of geometric means, 95 %";
     Section::of("Hardware, software, contention", note, vec![Block::Table(table), Block::Figure(seconds(verdict))])
 }
 
@@ -47,7 +49,7 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
 fn seconds(verdict: &CopyVerdict) -> Figure {
     let head = ["program", "file", "storage", "background", "raw", "hardware", "software", "contention", "all"];
     let mut table = Table::new("Seconds that each adds", &head, 4);
-    for CopyChain { cell, chain } in &verdict.chains {
+    for CopyChain { cell, chain, .. } in &verdict.chains {
         let added = added(chain).map(|seconds| Cell::number(Some(seconds)));
         let all = Cell::number(Some(chain.contention.seconds));
         table.rows.push(names(cell).into_iter().chain(added).chain([all]).collect());

@@ -185,7 +185,15 @@ fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>
     let mut lateness = Histogram::new();
     lateness.record(40_000);
     let span = Span::from_milliseconds(100);
-    let sent = DatagramsSent { datagrams, bytes: Bytes::new(datagrams * 1024), refused: 0, offered, span, lateness };
+    let sent = DatagramsSent {
+        datagrams,
+        bytes: Bytes::new(datagrams * 1024),
+        refused: 0,
+        offered,
+        span,
+        lateness,
+        held: None,
+    };
     let received = DatagramsReceived {
         datagrams: arrived,
         bytes: Bytes::new(arrived * 1024),

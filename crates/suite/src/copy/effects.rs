@@ -1,6 +1,6 @@
 //! What the times of copies are made of: a fixed part and a rate, a chain of three factors, storage against program.
 
-use btu_stats::{Estimate, Level, Line};
+use btu_stats::{Estimate, Level, Line, LogSample, mean_ratio};
 use btu_units::Bytes;
 use serde::Serialize;
 
@@ -83,10 +83,12 @@ pub struct CopyChain {
     /// Its factors.
     #[serde(flatten)]
     pub chain: Chain,
+    /// Contention once more, as a ratio of geometric means with its interval (95 %): the chain is of medians.
+    pub contention_mean: Option<Estimate>,
 }
 
 /// The chains of all remote copies for which there is a local one, a quiet one and a line.
-pub(super) fn chains(rows: &[CopyRow], wire: Wire) -> Vec<CopyChain> {
+pub(super) fn chains(rows: &[CopyRow], cells: &[Measured<CopyCell>], wire: Wire) -> Vec<CopyChain> {
     let median = |cell: CopyCell| rows.iter().find(|row| row.cell == cell)?.median();
     let remote = rows.iter().filter(|row| row.cell.program != Program::Local);
     remote
@@ -96,9 +98,18 @@ pub(super) fn chains(rows: &[CopyRow], wire: Wire) -> Vec<CopyChain> {
             let (raw, line) = wire.seconds(cell.size)?;
             let local = median(CopyCell { program: Program::Local, direction: Direction::Put, ..quiet })?;
             let chain = Chain::of(raw, line, local, median(quiet)?, row.median()?)?;
-            Some(CopyChain { cell, chain })
+            Some(CopyChain { cell, chain, contention_mean: contention(cells, cell, quiet) })
         })
         .collect()
+}
+
+/// The times of a cell over those of its quiet one.
+fn contention(cells: &[Measured<CopyCell>], cell: CopyCell, quiet: CopyCell) -> Option<Estimate> {
+    let of = |cell: CopyCell| {
+        let own: Vec<f64> = cells.iter().filter(|one| one.cell == cell).filter_map(seconds).collect();
+        LogSample::of(&own)
+    };
+    if cell == quiet { None } else { mean_ratio(&[(of(cell)?, of(quiet)?)], Level::P95) }
 }
 
 /// Program and storage: whether their costs multiply.

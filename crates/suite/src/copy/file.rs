@@ -6,51 +6,10 @@ use std::str::FromStr;
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use super::NfsWrites;
+use super::{NfsWrites, PacketCount, ProgramError};
 use crate::record::TcpInfo;
 use crate::text::stored_as_text;
-
-/// A factor of few levels, each with the name under which it is written and stored.
-macro_rules! named {
-    ($what:literal: { $(#[$about:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $text:literal,)+ } }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name {
-            $($(#[$each])* $variant,)+
-        }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// As it is written.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)+
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = ProgramError;
-
-            fn from_str(text: &str) -> Result<Self, ProgramError> {
-                let known = || Self::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
-                let found = Self::ALL.iter().find(|one| one.name() == text).copied();
-                found.ok_or_else(|| ProgramError { what: $what, name: text.to_owned(), known: known() })
-            }
-        }
-    };
-}
 
 /// What copies the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -120,15 +79,6 @@ impl FromStr for Program {
 }
 
 stored_as_text!(Program);
-
-/// A name that is none of the known ones.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no {what} `{name}`; there are {known}")]
-pub struct ProgramError {
-    what: &'static str,
-    name: String,
-    known: String,
-}
 
 named! {
     "storage": {
@@ -224,6 +174,9 @@ pub struct FileEnd {
     /// The connection that carried the file, when all was over; of programs that let it be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
+    /// What the station's interfaces had sent and received at each second, and at the end; of the end that keeps the time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<PacketCount>,
 }
 
 /// A copy on one host.

@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::background::{background_faults, background_use};
+use super::background::{background_faults, background_use, unsettled};
 use super::verdict::{CopyVerdict, judge};
 use super::{
-    Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Marks, Program, Storage, plots,
+    Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Hold, MOST_OFFERED, Marks,
+    Mode, Program, Servo, Storage, plots,
 };
 use crate::activity::{Activity, FileClient, FileCopy, FileServer, Meeting, Order, UdpReceive, UdpSend};
 use crate::border;
@@ -43,6 +44,9 @@ pub struct CopyPlan {
     /// network, on disk.
     #[serde(default = "usual", deserialize_with = "border::levels")]
     pub caches: Vec<Cache>,
+    /// How the background is kept at its level.
+    #[serde(default)]
+    pub mode: Mode,
     /// Whether times of the report of 1989 stand in the picture.
     #[serde(default)]
     pub paper: bool,
@@ -164,16 +168,32 @@ impl CopyPlan {
             return Vec::new();
         }
         let (token, message, duration) = (setting.token, DATAGRAM, setting.deadline);
-        let offered = cell.background.offered(self.full, self.pairs.len());
-        let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
+        // Each pair has its share of the network's time, and holds its share of that.
+        let part = Background::WHOLE.offered(self.full, self.pairs.len());
+        let most = part.bits_per_second() as f64 * MOST_OFFERED;
+        let (offered, hold) = match self.mode {
+            Mode::Saturated => (BitRate::from_bits_per_second(most as u64), None),
+            mode => {
+                let hold = Hold { mode, asked: cell.background.share(), full: part };
+                (cell.background.offered(self.full, self.pairs.len()), mode.turns().then_some(hold))
+            }
+        };
+        let most = if hold.is_some() { most } else { offered.bits_per_second() as f64 };
+        let expected = most * duration.seconds() / message.bits();
         let steps = self.pairs.iter().enumerate().flat_map(|(number, [source, sink])| {
             let meeting = Meeting::Listen(UNSET);
             // A margin for rounding; more than this is not sent.
             let expected_datagrams = (expected as u64).saturating_add(16);
-            let receive =
-                Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams, offered: None });
+            let receive = Activity::UdpReceive(UdpReceive {
+                meeting,
+                token,
+                message,
+                expected_datagrams,
+                offered: None,
+                tells: hold.is_some(),
+            });
             let meeting = Meeting::Connect(UNSET_PEER);
-            let send = Activity::UdpSend(UdpSend { meeting, token, message, offered, duration });
+            let send = Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold });
             let peer = Some(first + 2 * number);
             [
                 Self::step(sink, Role::Support, None, receive, setting),
@@ -181,6 +201,27 @@ impl CopyPlan {
             ]
         });
         steps.collect()
+    }
+
+    /// Why a level that was to be held was not: before the copy, or during it where it was pressed.
+    fn level_faults(&self, cell: &CopyCell, seen: &Observation) -> Vec<String> {
+        let (Some(Ends { command, .. }), Some(used)) = (ends(cell.direction, seen), self.background_use(cell, seen))
+        else {
+            return vec!["nothing of the background arrived before the copy".to_owned()];
+        };
+        let mut faults = unsettled(seen, command.started);
+        let asked = cell.background;
+        let (share, when) = match self.mode {
+            Mode::Pressed => (used.arrived.during, "during"),
+            _ => (used.arrived.alone, "before"),
+        };
+        if Servo::new(self.mode, asked.share(), self.full).is_some_and(|servo| servo.is_void(share)) {
+            let percent = share * 100.0;
+            faults.push(format!(
+                "{when} the copy the background took {percent:.1} % of the time, and {asked} were to be held"
+            ));
+        }
+        faults
     }
 
     /// What became of the background of a cell.
@@ -259,7 +300,10 @@ impl Experiment for CopyPlan {
         let Some(Ends { sent, received, source_digest, .. }) = ends(cell.direction, seen) else {
             return vec!["an end of the copy has no account".to_owned()];
         };
-        let mut faults = background_faults(seen);
+        let mut faults = background_faults(seen, self.mode);
+        if self.mode.turns() && !cell.background.is_quiet() {
+            faults.extend(self.level_faults(cell, seen));
+        }
         let sizes = [sent.bytes, received.bytes];
         if sizes != [cell.size; 2] {
             let [sent, received] = sizes.map(Bytes::count);

@@ -29,23 +29,61 @@ const TOLERANCE: f64 = 0.01;
 const PATIENCE: u32 = 100;
 
 /// The most that is offered, as a share of the rate.
-const MOST_OFFERED: f64 = 1.2;
+pub const MOST_OFFERED: f64 = 1.2;
 
 /// How far the mean during a cell may be off before the plot is void, as a share of time.
 const VOID: f64 = 0.02;
 
-/// What stays fixed while files are copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// What is sent is fixed: an open loop.
-    Offered,
-    /// What is sent is raised until the meter shows the level without the copy, then fixed.
-    Held,
-    /// What is sent is turned during the copy too, so that load which the copy displaced comes back.
-    Pressed,
-    /// As much as goes: the report's own background.
-    Saturated,
+named! {
+    "mode": {
+        /// What stays fixed while files are copied.
+        #[derive(Default)]
+        Mode {
+            /// What is sent is fixed: an open loop.
+            #[default]
+            Offered = "offered",
+            /// What is sent is raised until the meter shows the level without the copy, then fixed.
+            Held = "held",
+            /// What is sent is turned during the copy too, so that load which the copy displaced comes back.
+            Pressed = "pressed",
+            /// As much as goes: the report's own background.
+            Saturated = "saturated",
+        }
+    }
+}
+
+impl Mode {
+    /// Whether what is offered is turned by what arrives.
+    pub const fn turns(self) -> bool {
+        matches!(self, Self::Held | Self::Pressed)
+    }
+}
+
+/// What a sender of a paced stream is to hold, by what its receiver tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Hold {
+    /// How.
+    pub mode: Mode,
+    /// Share of time that is to arrive, 0 to 1.
+    #[serde(rename = "asked_share")]
+    pub asked: f64,
+    /// The rate over the payload that takes all of the time that is this sender's.
+    #[serde(rename = "full_bits_per_second")]
+    pub full: BitRate,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// What was offered last, over the payload.
+    #[serde(rename = "offered_bits_per_second")]
+    pub offered: BitRate,
+    /// When a second's mean was right for the first time, since the sender's start; never where it is absent.
+    #[serde(rename = "settled_ns", default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Span>,
+    /// The nearest mean of a second, as a share of time, where the level was given up.
+    #[serde(rename = "nearest_share", default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<f64>,
 }
 
 /// Where the servo is.

@@ -7,11 +7,13 @@ use btu_units::{BitRate, Bytes, Span};
 use serde::Serialize;
 
 use super::effects::{CopyChain, Fit, StorageEffect, chains, fits, storage_effects};
+use super::modelled::Cable;
 use super::paper::{PaperRow, PaperTime, TIMES, beside_the_paper};
 use super::plan::{Ends, ends};
 use super::warning::copy_warnings;
 use super::{
-    BackgroundUse, CopyCell, CopyPlan, DATAGRAM, Direction, Displacement, Marks, Program, Summary, wire_seconds,
+    BackgroundUse, CopyCell, CopyPlan, DATAGRAM, Direction, Displacement, FileEnd, Marks, Modelled, Packets, Program,
+    Summary, wire_seconds,
 };
 use crate::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Warning, passage};
 use crate::network::HostName;
@@ -54,12 +56,16 @@ pub struct CopyRow {
     /// The line alone: the file's bits at the rate of full packets of TCP/IP.
     pub line_seconds: Option<f64>,
     /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one window after the other; beside a background that does not
-    /// give way, that over the share of time that is left; none beside one that does, on a shared medium.
+    /// give way, that in the share of time that is left; none beside one that does, on a shared medium.
     pub expected_seconds: Option<f64>,
     /// The median against that: a share.
     pub error: Option<f64>,
     /// What became of the background.
     pub background_use: Option<BackgroundUse>,
+    /// Packets by the second at the end that keeps the time, of the valid copy whose time is nearest to the median.
+    pub packets: Option<Packets>,
+    /// What the report's model says of that copy, on a shared Ethernet.
+    pub modelled: Option<Modelled>,
     /// Segments that were sent again, of programs whose connection can be seen.
     pub retransmits: Option<f64>,
     /// Cells that do not count.
@@ -124,10 +130,11 @@ impl Wire {
         Self::between(&drawing, station(from)?, station(to)?)
     }
 
-    /// What the closed form expects of a copy on a quiet network, in seconds: the file and what waits for an answer.
-    fn expected(&self, cell: CopyCell) -> Option<f64> {
+    /// What the closed form expects of a copy that has this share of the time, in seconds: the file, and what waits for an answer.
+    fn expected(&self, cell: CopyCell, left: f64) -> Option<f64> {
         let waiting = f64::from(round_trips(cell.program, cell.direction)?) * self.round_trip;
-        let Program::Nfs(writes) = cell.program else { return Some(self.seconds(cell.size)?.1 + waiting) };
+        let line = self.seconds(cell.size)?.1 / left;
+        let Program::Nfs(writes) = cell.program else { return Some(line + waiting) };
         // The form has the block in the request; it is the same with the block in the reply, but for what stands beside it.
         let (beside, answer) = match cell.direction {
             Direction::Put => (WRITE_BYTES, WRITTEN_BYTES),
@@ -142,7 +149,8 @@ impl Wire {
             round_trip: self.round_trip,
             server: 0.0,
         };
-        Some(blocks.windowed(writes.window() as f64).value? + waiting)
+        // A block enters the queue at once: datagrams of the background wait behind it rather than between its frames.
+        Some(blocks.windowed(writes.window() as f64).value?.max(line) + waiting)
     }
 
     /// The raw time and the line's, in seconds.
@@ -183,8 +191,9 @@ fn is_shared(medium: &Medium) -> bool {
 /// Judges a run by all that is stored of it.
 pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdict {
     let wire = Wire::of(plan);
-    let rows: Vec<CopyRow> = plan.cells().into_iter().map(|cell| row(plan, cell, cells, wire)).collect();
-    let chains = wire.map(|wire| chains(&rows, wire)).unwrap_or_default();
+    let cable = plan.frame().network.drawing().and_then(|drawing| Cable::of(&drawing));
+    let rows: Vec<CopyRow> = plan.cells().into_iter().map(|cell| row(plan, cell, cells, (wire, cable))).collect();
+    let chains = wire.map(|wire| chains(&rows, cells, wire)).unwrap_or_default();
     CopyVerdict {
         rate: wire.map(|wire| wire.rate),
         fits: fits(plan, cells),
@@ -192,7 +201,7 @@ pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdic
         paper: beside_the_paper(&chains),
         paper_times: if plan.paper { TIMES.to_vec() } else { Vec::new() },
         chains,
-        warnings: copy_warnings(&rows, cells),
+        warnings: copy_warnings(&rows, cells, plan.mode),
         rows,
     }
 }
@@ -203,7 +212,12 @@ pub(super) fn seconds(measured: &Measured<CopyCell>) -> Option<f64> {
     (durable > Span::ZERO).then(|| durable.seconds())
 }
 
-fn row(plan: &CopyPlan, cell: CopyCell, cells: &[Measured<CopyCell>], wire: Option<Wire>) -> CopyRow {
+fn row(
+    plan: &CopyPlan,
+    cell: CopyCell,
+    cells: &[Measured<CopyCell>],
+    (wire, cable): (Option<Wire>, Option<Cable>),
+) -> CopyRow {
     let own: Vec<&Measured<CopyCell>> = cells.iter().filter(|measured| measured.cell == cell).collect();
     let valid = || own.iter().filter(|measured| measured.is_valid());
     let both: Vec<Ends<'_>> = valid().filter_map(|measured| ends(cell.direction, &measured.seen)).collect();
@@ -214,8 +228,8 @@ fn row(plan: &CopyPlan, cell: CopyCell, cells: &[Measured<CopyCell>], wire: Opti
     let background_use = typical_use(valid().filter_map(|measured| plan.background_use(&cell, &measured.seen)));
     let left = 1.0 - background_use.map_or(0.0, |used| used.arrived.alone);
     let is_known = |wire: &Wire| is_remote && left > 0.0 && (cell.background.is_quiet() || !wire.is_shared);
-    let expected_seconds = wire.filter(is_known).and_then(|wire| wire.expected(cell));
-    let expected_seconds = expected_seconds.map(|seconds| seconds / left);
+    let expected_seconds = wire.filter(is_known).and_then(|wire| wire.expected(cell, left));
+    let typical = typical(&both, summary);
     let retransmits: Vec<f64> =
         both.iter().filter_map(|ends| Some(f64::from(ends.sent.tcp?.total_retransmits))).collect();
     CopyRow {
@@ -227,9 +241,23 @@ fn row(plan: &CopyPlan, cell: CopyCell, cells: &[Measured<CopyCell>], wire: Opti
         expected_seconds,
         error: summary.zip(expected_seconds).map(|(summary, expected)| summary.median.value / expected - 1.0),
         background_use,
+        packets: typical.and_then(|command| Packets::of(&command.packets)),
+        modelled: typical.zip(cable).and_then(|(command, cable)| {
+            let background = background_use.map_or(0.0, |used| used.arrived.during);
+            let is_sent = cell.direction == Direction::Put;
+            cable.modelled(&command.packets, is_sent, background * plan.full.bits_per_second() as f64)
+        }),
         retransmits: median(&retransmits),
         invalid: own.iter().filter(|measured| !measured.is_valid()).count(),
     }
+}
+
+/// Of the copy whose time is nearest to the median.
+fn typical<'a>(both: &[Ends<'a>], summary: Option<Summary>) -> Option<&'a FileEnd> {
+    let median = summary?.median.value;
+    let distance = |ends: &&Ends<'_>| (ends.marks.durable.seconds() - median).abs();
+    let nearest = both.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    Some(if nearest.marks == nearest.sent.marks { nearest.sent } else { nearest.received })
 }
 
 /// Each mark's median.

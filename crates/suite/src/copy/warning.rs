@@ -1,13 +1,15 @@
 //! Reasons to doubt copies, beside those of every study.
 
-use super::{CopyCell, CopyRow};
+use super::{CopyCell, CopyRow, Mode};
 use crate::experiment::{Measured, Warning, warnings};
 
 /// Alone, the background may be so far from what was asked, as a share of time.
 const OFF: f64 = 0.02;
 
-pub(super) fn copy_warnings(rows: &[CopyRow], cells: &[Measured<CopyCell>]) -> Vec<Warning> {
-    warnings(cells).into_iter().chain(scattered(rows)).chain(off(rows)).collect()
+pub(super) fn copy_warnings(rows: &[CopyRow], cells: &[Measured<CopyCell>], mode: Mode) -> Vec<Warning> {
+    // Who saturates asks for no level, and what was to be held and is not does not count.
+    let off = if mode == Mode::Offered { off(rows) } else { None };
+    warnings(cells).into_iter().chain(scattered(rows)).chain(off).collect()
 }
 
 /// The report saw times within a fifth of their mean, near saturation too.

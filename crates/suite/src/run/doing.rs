@@ -172,8 +172,10 @@ impl ActivityStep {
                 // A margin for rounding; more than this is not sent.
                 let expected_datagrams = (expected as u64).saturating_add(16);
                 let meeting = Meeting::Listen(UNSET);
-                let receive = UdpReceive { meeting, token, message, expected_datagrams, offered: Some(offered) };
-                let send = UdpSend { meeting: Meeting::Connect(UNSET_PEER), token, message, offered, duration };
+                let offered = Some(offered);
+                let receive = UdpReceive { meeting, token, message, expected_datagrams, offered, tells: false };
+                let meeting = Meeting::Connect(UNSET_PEER);
+                let send = UdpSend { meeting, token, message, offered: *rate, duration, hold: None };
                 (Some(Activity::UdpReceive(receive)), Activity::UdpSend(send))
             }
             Doing::Requests { transport, message, time, every } => {

@@ -27,9 +27,15 @@ fn script() -> Script {
     let receive = |meeting| Activity::TcpReceive(TcpReceive { meeting, token, message, window });
     let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work: Work::For(duration), window });
     let offered = BitRate::from_megabits_per_second(1);
-    let datagrams = Activity::UdpSend(UdpSend { meeting: listen, token, message, offered, duration });
-    let counted =
-        Activity::UdpReceive(UdpReceive { meeting: call, token, message, expected_datagrams: 9, offered: None });
+    let datagrams = Activity::UdpSend(UdpSend { meeting: listen, token, message, offered, duration, hold: None });
+    let counted = Activity::UdpReceive(UdpReceive {
+        meeting: call,
+        token,
+        message,
+        expected_datagrams: 9,
+        offered: None,
+        tells: false,
+    });
     let steps = vec![
         step("far", None, Activity::Respond(respond)),
         step("near", Some(0), Activity::Request(request)),

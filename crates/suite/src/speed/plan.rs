@@ -125,9 +125,10 @@ impl SpeedPlan {
         let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
         // A margin for rounding; more than this is not sent.
         let expected_datagrams = (expected as u64).saturating_add(16);
-        let send = |meeting| Activity::UdpSend(UdpSend { meeting, token, message, offered, duration });
+        let send = |meeting| Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold: None });
         let receive = |meeting| {
-            Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams, offered: Some(offered) })
+            let offered = Some(offered);
+            Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams, offered, tells: false })
         };
         let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
         if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }

@@ -284,8 +284,22 @@ fn datagram_ends_without_a_peer_give_up() {
     let offered = BitRate::from_megabits_per_second(1);
     let silent = [
         Activity::Request(Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None }),
-        Activity::UdpSend(UdpSend { meeting: Meeting::Connect(to), token: TOKEN, message, offered, duration }),
-        Activity::UdpSend(UdpSend { meeting: Meeting::Listen(HERE), token: TOKEN, message, offered, duration }),
+        Activity::UdpSend(UdpSend {
+            meeting: Meeting::Connect(to),
+            token: TOKEN,
+            message,
+            offered,
+            duration,
+            hold: None,
+        }),
+        Activity::UdpSend(UdpSend {
+            meeting: Meeting::Listen(HERE),
+            token: TOKEN,
+            message,
+            offered,
+            duration,
+            hold: None,
+        }),
         responds(Transport::Udp),
     ];
     for activity in silent {
@@ -310,7 +324,7 @@ proptest! {
 
     #[test]
     fn no_datagram_makes_a_receiver_panic_hang_or_count_it(said in prop::collection::vec(sayings(), 0..60)) {
-        let part = UdpReceive { meeting: Meeting::Listen(HERE), token: TOKEN, message: Bytes::new(100), expected_datagrams: 20, offered: None };
+        let part = UdpReceive { meeting: Meeting::Listen(HERE), token: TOKEN, message: Bytes::new(100), expected_datagrams: 20, offered: None, tells: false };
         let receiver = prepare(&order(Activity::UdpReceive(part)));
         let endpoint = receiver.endpoint().unwrap();
         let thread = thread::spawn(move || receiver.perform(&NEVER));

@@ -19,6 +19,7 @@ fn sender(meeting: Meeting, message: u64, megabits: u64, milliseconds: u64) -> A
         message: Bytes::new(message),
         offered: BitRate::from_megabits_per_second(megabits),
         duration: Span::from_milliseconds(milliseconds),
+        hold: None,
     })
 }
 
@@ -29,6 +30,7 @@ fn receiver(meeting: Meeting, message: u64, expected_datagrams: u64) -> Activity
         message: Bytes::new(message),
         expected_datagrams,
         offered: None,
+        tells: false,
     })
 }
 

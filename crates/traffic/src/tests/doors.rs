@@ -24,8 +24,15 @@ fn listeners_of_datagrams() -> [Activity; 3] {
     let (meeting, token, message) = (Meeting::Listen(HERE), TOKEN, Bytes::new(1000));
     let (offered, duration) = (BitRate::from_megabits_per_second(10), Span::from_milliseconds(100));
     [
-        Activity::UdpSend(UdpSend { meeting, token, message, offered, duration }),
-        Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams: 10, offered: None }),
+        Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold: None }),
+        Activity::UdpReceive(UdpReceive {
+            meeting,
+            token,
+            message,
+            expected_datagrams: 10,
+            offered: None,
+            tells: false,
+        }),
         Activity::Respond(Respond { on: HERE, transport: Transport::Udp, token, message }),
     ]
 }

@@ -8,7 +8,7 @@
 //! | 8..24 | the flow's token |
 //! | 24..32 | a number, most significant byte first |
 //!
-//! Greeting, challenge, welcome, farewell and goodbye end here; the others go on with payload.
+//! Greeting, challenge, welcome, farewell and goodbye end here; a count goes on with eight bytes, the others with payload.
 
 use btu_suite::activity::Token;
 
@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     Goodbye = 7,
     /// The listener wants to hear this number again, from the address to which it is sent.
     Challenge = 8,
+    /// The receiver of a stream has so many datagrams; behind the header stands for how long it has received, in nanoseconds.
+    Count = 9,
 }
 
 impl Kind {
@@ -50,6 +52,7 @@ impl Kind {
             Self::Farewell,
             Self::Goodbye,
             Self::Challenge,
+            Self::Count,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)

@@ -2,6 +2,7 @@
 
 mod challenge;
 pub(crate) mod header;
+mod hold;
 mod jitter;
 pub(crate) mod pace;
 pub(crate) mod post;

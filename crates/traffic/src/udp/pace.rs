@@ -33,6 +33,11 @@ impl Schedule {
         self.due
     }
 
+    /// From the next datagram on at another rate.
+    pub(crate) fn change(&mut self, rate: BitRate) {
+        self.line = Serializer::new(rate);
+    }
+
     /// Goes on to the datagram after.
     pub(crate) fn advance(&mut self) {
         self.due += self.line.transmit(self.size);

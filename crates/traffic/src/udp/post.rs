@@ -234,6 +234,20 @@ impl Exchange {
         stream::receive(self.socket(), room, 0)
     }
 
+    /// Receives one datagram if there is one.
+    pub(crate) fn receive_now(&self, room: &mut [u8]) -> io::Result<usize> {
+        stream::receive(self.socket(), room, libc::MSG_DONTWAIT)
+    }
+
+    /// Tells a sender how many datagrams came in so long. That it is gone or the path full is no error here: it is told again.
+    pub(crate) fn tell(&self, datagrams: u64, since: Span) {
+        let head = Header { kind: Kind::Count, token: self.token, number: datagrams }.encode();
+        let mut told = [0; HEADER + 8];
+        told[..HEADER].copy_from_slice(&head);
+        told[HEADER..].copy_from_slice(&since.nanoseconds().to_be_bytes());
+        self.socket.send(&told).ok();
+    }
+
     /// The header and payload of a datagram of this flow.
     pub(crate) fn header<'a>(&self, datagram: &'a [u8]) -> Option<(Header, &'a [u8])> {
         Header::decode(datagram).filter(|(header, _)| header.token == self.token)

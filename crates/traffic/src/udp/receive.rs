@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Order, Tell, UdpReceive};
+use btu_suite::copy::READING_INTERVAL;
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, Outcome, Report};
 use btu_units::{Bytes, Span, Time};
@@ -45,6 +46,7 @@ pub(crate) struct Receiver {
     room: Incoming,
     progress: Progress,
     jitter: Option<Jitter>,
+    tells: bool,
     deadline: Span,
     sample_every: Option<Span>,
 }
@@ -66,6 +68,7 @@ impl Receiver {
             room: Incoming::new(message),
             progress: Progress::new(),
             jitter: Jitter::of(part.offered, part.message),
+            tells: part.tells,
             deadline: order.deadline,
             sample_every: order.sample_every,
         })
@@ -98,6 +101,8 @@ impl Telling for Receiver {
             progress: self.progress,
             jitter: self.jitter,
             arrived: &arrived,
+            tell_at: None,
+            tells: self.tells,
         };
         let sampling = Sampling { every: self.sample_every, started, tell };
         let look = || Ok(sampling::Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), tcp: None });
@@ -144,6 +149,9 @@ struct Inflow<'a> {
     progress: Progress,
     jitter: Option<Jitter>,
     arrived: &'a Arrived,
+    tells: bool,
+    /// When the sender is to be told next.
+    tell_at: Option<Time>,
 }
 
 impl Inflow<'_> {
@@ -167,12 +175,24 @@ impl Inflow<'_> {
                 Err(error) => return Err(TrafficError::socket(DOING, self.exchange.peer())(error)),
             }
             let now = now();
+            self.tell(now);
             if self.is_over(now) || self.has_waited_enough(now, limit) {
                 break;
             }
             limit.check_time(now, DOING, self.exchange.peer())?;
         }
         Ok(self.account())
+    }
+
+    /// Tells the sender what has come, where it wants to know and it is time.
+    fn tell(&mut self, now: Time) {
+        let Some(first) = self.first.filter(|_| self.tells) else { return };
+        let due = *self.tell_at.get_or_insert(first + READING_INTERVAL);
+        if now >= due {
+            self.exchange.tell(self.counts.datagrams, now.since(first));
+            // One that was late does not make the next one early.
+            self.tell_at = Some((due + READING_INTERVAL).max(now));
+        }
     }
 
     fn bytes(&self) -> u64 {

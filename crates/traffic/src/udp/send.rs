@@ -12,6 +12,7 @@ use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use super::header::{HEADER, Header, Kind};
+use super::hold::Holder;
 use super::pace::{Schedule, wait_until};
 use super::post::{Exchange, Post, is_pause};
 use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
@@ -20,14 +21,14 @@ use crate::payload::Payload;
 use crate::size;
 use crate::sys::batch::{BATCH, Outgoing};
 
-const KIND: &str = "udp-send";
+pub(super) const KIND: &str = "udp-send";
 const DOING: &str = "send the datagrams";
 
 /// Header and eight bytes of payload.
 pub(crate) const LEAST: usize = HEADER + 8;
 
 /// Widest gap between two datagrams: half of the silence after which the receiver thinks the stream over.
-const WIDEST_GAP: Span = Span::from_milliseconds(250);
+pub(super) const WIDEST_GAP: Span = Span::from_milliseconds(250);
 
 /// A sender that knows its peer, or waits to be called.
 pub(crate) struct Sender {
@@ -37,6 +38,7 @@ pub(crate) struct Sender {
     duration: Span,
     payload: Payload,
     lateness: Histogram,
+    holder: Option<Holder>,
     deadline: Span,
 }
 
@@ -59,6 +61,7 @@ impl Sender {
             duration: part.duration,
             payload: Payload::new(order.seed, message - HEADER),
             lateness: Histogram::new(),
+            holder: part.hold.map(|hold| Holder::new(hold, part.offered, message)).transpose()?,
             deadline: order.deadline,
         })
     }
@@ -77,17 +80,23 @@ impl Sender {
             accepted: 0,
             refused: 0,
             lateness: self.lateness,
+            holder: self.holder,
         };
         let begun = now();
         let ended = stream.run(Schedule::new(begun, self.offered, size, self.duration), &limit)?;
         exchange.part(stream.accepted)?;
+        let (offered, held) = match stream.holder {
+            None => (self.offered, None),
+            Some(holder) => holder.account(begun, ended, started),
+        };
         let sent = DatagramsSent {
             datagrams: stream.accepted,
             bytes: size * stream.accepted,
             refused: stream.refused,
-            offered: self.offered,
+            offered,
             span: ended.since(begun),
             lateness: stream.lateness,
+            held,
         };
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::DatagramsSent(sent) })
     }
@@ -114,6 +123,7 @@ struct Outflow<'a> {
     accepted: u64,
     refused: u64,
     lateness: Histogram,
+    holder: Option<Holder>,
 }
 
 impl Outflow<'_> {
@@ -126,6 +136,9 @@ impl Outflow<'_> {
                 return Ok(now);
             }
             limit.check_time(now, DOING, self.exchange.peer())?;
+            if let Some(offered) = self.holder.as_mut().and_then(|holder| holder.listen(self.exchange, now)) {
+                schedule.change(offered);
+            }
             let count = self.gather(&mut schedule, now);
             self.send(count)?;
         }

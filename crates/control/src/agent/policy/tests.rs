@@ -53,6 +53,7 @@ fn datagrams(megabits: u64, seconds: u64) -> Order {
         message: Bytes::new(1000),
         offered: BitRate::from_megabits_per_second(megabits),
         duration: Span::from_seconds(seconds),
+        hold: None,
     }))
 }
 

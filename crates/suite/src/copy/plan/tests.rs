@@ -38,6 +38,7 @@ fn plan() -> CopyPlan {
         storages: vec![Storage::Disk, Storage::Memory],
         directions: vec![Direction::Put],
         caches: vec![Cache::Cold],
+        mode: Mode::Offered,
         paper: true,
         pairs: vec![[host("background-1"), host("sink-1")]],
         full: BitRate::from_megabits_per_second(9),
@@ -54,7 +55,8 @@ fn cell(program: Program, megabytes: u64, background: u16) -> CopyCell {
 fn observed(size: Bytes, milliseconds: u64, change: impl FnOnce(&mut FileEnd, &mut FileEnd)) -> Observation {
     let ms = Span::from_milliseconds;
     let marks = Marks { connected: ms(1), first_byte: ms(2), last_byte: ms(3), durable: ms(milliseconds) };
-    let end = FileEnd { bytes: size, marks, digest: "d".to_owned(), method: String::new(), tcp: None };
+    let end =
+        FileEnd { bytes: size, marks, digest: "d".to_owned(), method: String::new(), tcp: None, packets: Vec::new() };
     let (mut sent, mut received) = (end.clone(), end);
     change(&mut sent, &mut received);
     let placed = |station, outcome| PlacedReport {
@@ -157,6 +159,29 @@ fn directions_are_everywhere_and_warm_sources_where_storage_is_compared() {
     assert!(plan.faults(&got, &seen).is_empty());
 }
 
+/// What is held begins with what is asked and is told by its receiver; what saturates offers a fifth more than there is.
+#[test]
+fn modes_are_orders_of_the_background() {
+    let setting = CellSetting { seed: 1, token: [9; 16], deadline: Span::from_seconds(9), scratch: "/scratch".into() };
+    let background = |mode| {
+        let plan = CopyPlan { mode, ..plan() };
+        let script = plan.script(&cell(Program::Bare, 5, 60), &setting);
+        let (Activity::UdpReceive(receive), Activity::UdpSend(send)) =
+            (script.steps[2].order.activity.clone(), script.steps[3].order.activity.clone())
+        else {
+            panic!("{script:?}")
+        };
+        (receive.tells, send.offered.bits_per_second(), send.hold)
+    };
+    let full = BitRate::from_megabits_per_second(9);
+    assert_eq!(background(Mode::Offered), (false, 5_400_000, None));
+    assert_eq!(background(Mode::Held), (true, 5_400_000, Some(Hold { mode: Mode::Held, asked: 0.6, full })));
+    assert_eq!(background(Mode::Saturated), (false, 10_800_000, None));
+    let pressed = CopyPlan { mode: Mode::Pressed, ..plan() };
+    let of = cell(Program::Bare, 1, 60);
+    assert!(pressed.faults(&of, &observed(of.size, 900, |_, _| {}))[0].contains("nothing of the background arrived"));
+}
+
 #[test]
 fn accounts_that_do_not_agree_void_a_cell() {
     let of = cell(Program::Bare, 1, 0);
@@ -199,7 +224,9 @@ fn a_verdict_by_hand() {
     near(row.median().unwrap(), 4.5);
     near(row.line_seconds.unwrap(), 4.2486);
     near(1.0 + row.error.unwrap(), 4.5 / 4.2486);
-    let chain = verdict.chains.iter().find(|one| one.cell == cell(Program::Rcp, 5, 60)).unwrap().chain;
+    let loaded = verdict.chains.iter().find(|one| one.cell == cell(Program::Rcp, 5, 60)).unwrap();
+    near(loaded.contention_mean.unwrap().value, 2.0);
+    let chain = loaded.chain;
     near(chain.hardware.ratio, 4.2486 / 4.0);
     near(chain.software.ratio, 6.0 / 4.2486);
     near(chain.contention.ratio, 2.0);

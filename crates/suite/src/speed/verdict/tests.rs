@@ -160,6 +160,7 @@ fn datagrams_are_counted_lost_and_never_faster_than_sent() {
         offered: btu_units::BitRate::from_megabits_per_second(4),
         span: Span::from_seconds(2),
         lateness: Histogram::new(),
+        held: None,
     };
     let received = DatagramsReceived {
         datagrams: 900,

@@ -217,7 +217,15 @@ fn streamed(block: u32, arrived: u64) -> CellRecord {
     lateness.record(5_000_000);
     let offered = BitRate::from_megabits_per_second(500);
     let span = Span::from_milliseconds(100);
-    let sent = DatagramsSent { datagrams: 1000, bytes: Bytes::new(1_024_000), refused: 2, offered, span, lateness };
+    let sent = DatagramsSent {
+        datagrams: 1000,
+        bytes: Bytes::new(1_024_000),
+        refused: 2,
+        offered,
+        span,
+        lateness,
+        held: None,
+    };
     let received = DatagramsReceived {
         datagrams: arrived,
         bytes: Bytes::new(1024 * arrived),

@@ -1,0 +1,152 @@
+//! Packets by the second, there and back: figures 6 to 8 of the report.
+
+use btu_units::Span;
+use serde::{Deserialize, Serialize};
+
+/// What an interface, or all of a station's, has sent and received since a copy began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PacketCount {
+    /// When, since the copy began.
+    #[serde(rename = "at_ns")]
+    pub at: Span,
+    /// Packets sent, and their octets without what Ethernet puts around them but its header.
+    pub sent: u64,
+    /// See there.
+    pub sent_octets: u64,
+    /// The same of what was received.
+    pub received: u64,
+    /// See there.
+    pub received_octets: u64,
+}
+
+/// One second of a copy, or what is left of one at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PacketSecond {
+    /// Its end, in seconds since the copy began.
+    pub until: f64,
+    /// Packets sent a second, and the mean of their octets.
+    pub sent_per_second: f64,
+    /// See there; none where none was sent.
+    pub sent_octets: Option<f64>,
+    /// The same of what was received.
+    pub received_per_second: f64,
+    /// See there.
+    pub received_octets: Option<f64>,
+}
+
+/// How a copy went, second by second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Packets {
+    /// Its seconds.
+    pub seconds: Vec<PacketSecond>,
+    /// Where it changes from its start to what it is then, if it does.
+    pub change: Option<PacketChange>,
+}
+
+/// Two levels of packets sent, and when one follows the other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PacketChange {
+    /// End of the first, in seconds since the copy began.
+    pub at: f64,
+    /// Packets sent a second before it, as a mean.
+    pub before: f64,
+    /// And after it.
+    pub after: f64,
+}
+
+/// Fewest whole seconds in which two levels are looked for.
+const FEWEST: usize = 4;
+
+/// Two levels closer than this share of the first are one.
+const ALIKE: f64 = 0.1;
+
+impl Packets {
+    /// Of counts in the order of time; nothing of fewer than two.
+    pub fn of(counts: &[PacketCount]) -> Option<Self> {
+        let seconds: Vec<PacketSecond> = counts.windows(2).filter_map(|pair| second(&pair[0], &pair[1])).collect();
+        if seconds.is_empty() {
+            return None;
+        }
+        // The last is seldom a whole one.
+        let whole = seconds.split_last().map_or(&[][..], |(_, whole)| whole);
+        Some(Self { change: change(whole), seconds })
+    }
+}
+
+fn second(before: &PacketCount, after: &PacketCount) -> Option<PacketSecond> {
+    let seconds = after.at.saturating_sub(before.at).seconds();
+    if seconds <= 0.0 {
+        return None;
+    }
+    // Records may have come with a file from anybody.
+    let more = |of: fn(&PacketCount) -> u64| of(after).saturating_sub(of(before)) as f64;
+    let (sent, received) = (more(|count| count.sent), more(|count| count.received));
+    let mean = |octets: f64, packets: f64| (packets > 0.0).then(|| octets / packets);
+    Some(PacketSecond {
+        until: after.at.seconds(),
+        sent_per_second: sent / seconds,
+        sent_octets: mean(more(|count| count.sent_octets), sent),
+        received_per_second: received / seconds,
+        received_octets: mean(more(|count| count.received_octets), received),
+    })
+}
+
+/// Two levels by least squares: the place after which the squares of what is left are the fewest.
+fn change(seconds: &[PacketSecond]) -> Option<PacketChange> {
+    if seconds.len() < FEWEST {
+        return None;
+    }
+    let sent: Vec<f64> = seconds.iter().map(|second| second.sent_per_second).collect();
+    let left = |part: &[f64]| part.iter().map(|value| (value - mean(part)).powi(2)).sum::<f64>();
+    let at = (1..sent.len()).min_by(|a, b| {
+        let of = |at: usize| left(&sent[..at]) + left(&sent[at..]);
+        of(*a).total_cmp(&of(*b))
+    })?;
+    let (before, after) = (mean(&sent[..at]), mean(&sent[at..]));
+    let differ = (after - before).abs() > ALIKE * before;
+    differ.then(|| PacketChange { at: seconds[at - 1].until, before, after })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(sent: &[u64]) -> Vec<PacketCount> {
+        let mut all = vec![PacketCount::default()];
+        for (at, sent) in (1..).zip(sent) {
+            let last = all[all.len() - 1];
+            all.push(PacketCount {
+                at: Span::from_seconds(at),
+                sent: last.sent + sent,
+                sent_octets: last.sent_octets + 1460 * sent,
+                received: last.received + 10,
+                received_octets: last.received_octets + 1380,
+            });
+        }
+        all
+    }
+
+    /// The report's figure: 85 packets a second at first, then 60, answered by 10 of 138 octets.
+    #[test]
+    fn a_start_and_what_follows_are_told_apart() {
+        let packets = Packets::of(&counts(&[85, 84, 86, 60, 61, 59, 60, 12])).unwrap();
+        assert_eq!(packets.seconds.len(), 8);
+        let second = packets.seconds[3];
+        assert_eq!((second.sent_per_second, second.sent_octets), (60.0, Some(1460.0)));
+        assert_eq!((second.received_per_second, second.received_octets), (10.0, Some(138.0)));
+        let change = packets.change.unwrap();
+        assert_eq!((change.at, change.before, change.after), (3.0, 85.0, 60.0));
+    }
+
+    #[test]
+    fn one_level_is_not_two_and_few_seconds_have_none() {
+        assert_eq!(Packets::of(&counts(&[60, 61, 59, 60, 60, 62, 58])).unwrap().change, None);
+        assert_eq!(Packets::of(&counts(&[85, 60, 60])).unwrap().change, None);
+        assert_eq!(Packets::of(&counts(&[])), None);
+        assert_eq!(Packets::of(&[PacketCount::default(); 2]), None);
+    }
+}
