@@ -7,13 +7,13 @@ use btu_control::protocol::{HelloReply, PrepareRequest, ReserveRequest};
 use btu_control::trust::{Authority, Choice, Pairing, Role};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
-use btu_suite::activity::{Activity, Cpu, Meeting, Order, Rounds, TcpSend, Word, Work};
+use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
 use btu_suite::app::{Request, Workload};
 use btu_suite::cell::Row;
 use btu_suite::experiment::{Measured, Observation};
 use btu_suite::hint::{self, HintPlan, HintPoint, HintRecord, HintRun};
 use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
-use btu_suite::pipe::{self, Books, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial, facts};
+use btu_suite::pipe::{self, Accounts, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial, facts};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
     CellRecord, CpuTime, Failure, HostClock, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report,
@@ -154,10 +154,10 @@ fn hint() -> HintRun {
 fn point() -> Point {
     let elapsed = Span::from_milliseconds(1);
     let trial = Trial { repetitions: 10, elapsed, clock: End::Near, lost: 0, repeated: 0 };
-    let books = Books { sent: 40, received: 40, duplicates: 0, checked: 4, wrong: 0 };
+    let accounts = Accounts { sent: 40, received: 40, duplicates: 0, checked: 4, wrong: 0 };
     let mut each = Histogram::new();
     each.record(100_000);
-    Point { size: Bytes::new(16), trials: vec![trial; 3], books, each: Some(each), conditions: None }
+    Point { size: Bytes::new(16), trials: vec![trial; 3], accounts, each: Some(each), conditions: None }
 }
 
 /// A step of HINT.
@@ -522,7 +522,7 @@ fn revocations() -> Vec<Vec<u8>> {
 
 fn orders() -> Vec<Order> {
     let send = TcpSend {
-        meeting: Meeting::Listen([127, 0, 0, 1].into()),
+        meeting: Rendezvous::Listen([127, 0, 0, 1].into()),
         token: [7; 16],
         message: Bytes::new(4096),
         work: Work::For(Span::from_seconds(1)),

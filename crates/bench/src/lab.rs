@@ -7,10 +7,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use btu_testbed::house::{RuntimeDirectory, private_directory};
+use btu_testbed::testbed::{RuntimeDirectory, private_directory};
 use nix::unistd::Uid;
 
-use crate::leash;
+use crate::pinning;
 
 /// The near end, where clients and senders are; 198.18.0.0/15 is reserved for benchmarks (RFC 2544).
 pub(crate) const NEAR: &str = "198.18.0.1";
@@ -62,12 +62,12 @@ impl Lab {
             (Some(far), format!("addr add {FAR}/30 dev far")),
             (Some(far), "link set far up".to_owned()),
         ] {
-            leash::run(leash::command(namespace, "ip").args(words.split(' ')))?;
+            pinning::run(pinning::command(namespace, "ip").args(words.split(' ')))?;
         }
         if let Some(name) = congestion_control {
             for namespace in [None, Some(far)] {
                 let setting = format!("{CONGESTION_CONTROL}={name}");
-                leash::run(leash::command(namespace, "sysctl").args(["-w", &setting]))?;
+                pinning::run(pinning::command(namespace, "sysctl").args(["-w", &setting]))?;
             }
         }
         lab.wait_for_path()?;
@@ -98,7 +98,7 @@ impl Lab {
     fn wait_for_path(&self) -> Result<()> {
         let far = self.far();
         within_five_seconds("the veth pair did not come up", || {
-            let state = leash::run(leash::command(Some(far), "ip").args(["-brief", "link", "show", "far"])).ok()?;
+            let state = pinning::run(pinning::command(Some(far), "ip").args(["-brief", "link", "show", "far"])).ok()?;
             state.contains(" UP ").then_some(())
         })
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 /// How long the machine is watched at a time, and how often at most.
 const WATCH: Duration = Duration::from_millis(250);
-const PATIENCE: u32 = 40;
+const TIMEOUT: u32 = 40;
 
 /// Quiet is less than a tenth of the processors' time.
 const QUIET: f64 = 0.1;
@@ -23,7 +23,7 @@ struct Ticks {
 /// that others took.
 pub(crate) fn wait(impatient: bool) -> Result<f64> {
     let mut busy = 1.0;
-    for _ in 0..if impatient { 1 } else { PATIENCE } {
+    for _ in 0..if impatient { 1 } else { TIMEOUT } {
         let before = ticks()?;
         sleep(WATCH);
         busy = share(before, ticks()?);

@@ -93,7 +93,7 @@ pub(crate) struct Comparison {
     case: Case,
     measure: Measure,
     against: Tool,
-    /// Whether this tool is the best of the others in the case's first measure: bounds are held against it.
+    /// Whether this tool is the best of the others in the case's first measure: bounds are compared with it.
     is_best: bool,
     /// btu over the other, block by block.
     ratio: Option<Spread>,

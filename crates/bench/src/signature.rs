@@ -1,4 +1,4 @@
-//! Signatures side by side: which sizes, on which networks, and the numbers that are held against each other.
+//! Signatures side by side: which sizes, on which networks, and the numbers that are compared with each other.
 
 use std::collections::BTreeMap;
 

@@ -177,7 +177,7 @@ fn spooled(directory: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// A bad file is the user's to mend, a full disk the machine's.
+/// A bad file is the user's to fix, a full disk the machine's.
 fn explain(path: &Path, error: ArchiveError) -> anyhow::Error {
     let said = format!("{}: {error}", path.display());
     match error {

@@ -185,7 +185,7 @@ pub(crate) enum Command {
     /// Put this host at the service of controllers on other machines
     #[command(after_help = agent::EXAMPLES)]
     Agent(Agent),
-    /// Look at this host: what will and will not work, why that matters, and what mends it
+    /// Look at this host: what will and will not work, why that matters, and what fixes it
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(Doctor),
     /// Give a run words to find it by

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use btu_control::coordinator::{CoordinatorError, Interrupt, with_reasons};
 use btu_control::trust::TrustError;
 use btu_store::StoreError;
-use btu_testbed::house::TestbedError;
+use btu_testbed::testbed::TestbedError;
 use thiserror::Error;
 
 use crate::{keys, net};

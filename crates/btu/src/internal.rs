@@ -13,16 +13,16 @@ pub(crate) fn run(part: Internal) -> ExitCode {
     match part {
         Internal::Worker => worker::run(),
         Internal::Agent { station, socket } => end(run_agent(station, socket)),
-        Internal::Keep => btu_testbed::house::keep(),
+        Internal::Keep => btu_testbed::testbed::keep(),
         Internal::Enter { directory, station, command } => {
             exit::code_of(net_exec::enter(&directory, &station, &command))
         }
         Internal::Offer { directory } => end(model_check::offer(&directory)),
-        Internal::Testbed => btu_testbed::house::outer(),
-        Internal::Init => btu_testbed::house::init(),
-        Internal::Programs { directory } => btu_testbed::house::programs(&directory),
-        Internal::Supervisor { directory } => btu_testbed::house::supervisor(&directory),
-        Internal::Wire { socket } => btu_testbed::house::wire(&socket),
+        Internal::Testbed => btu_testbed::testbed::outer(),
+        Internal::Init => btu_testbed::testbed::init(),
+        Internal::Programs { directory } => btu_testbed::testbed::programs(&directory),
+        Internal::Supervisor { directory } => btu_testbed::testbed::supervisor(&directory),
+        Internal::Wire { socket } => btu_testbed::testbed::wire(&socket),
     }
 }
 

@@ -20,7 +20,7 @@ mod model;
 mod model_check;
 mod model_ui;
 mod net;
-mod net_books;
+mod net_accounts;
 mod net_check;
 mod net_exec;
 mod net_run;

@@ -9,7 +9,7 @@ mod words;
 
 use std::io::Write;
 
-use btu_medium::sim::{Doubt, Outcome, Settings, idealise};
+use btu_medium::sim::{Outcome, Settings, SimulationWarning, idealise};
 use btu_model::predict::predict;
 use btu_network::Drawing;
 use btu_report::{
@@ -127,14 +127,15 @@ fn add(
     for predicted in &prediction.flows {
         let name = &predicted.name;
         let simulated = outcome.and_then(|outcome| outcome.flows.iter().find(|flow| flow.name == *name));
-        let overloaded = |doubt: &Doubt| matches!(doubt, Doubt::Saturated { flow, .. } if flow == name);
+        let overloaded =
+            |warning: &SimulationWarning| matches!(warning, SimulationWarning::Saturated { flow, .. } if flow == name);
         let place = drawing.traffic.iter().position(|flow| flow.name == *name);
         let point = CheckPoint {
             value,
             utilisation,
             predicted: predicted.delay_seconds.value,
             simulated: simulated.and_then(|flow| flow.delay.as_ref()).map(|delay| delay.mean),
-            overloaded: outcome.is_some_and(|outcome| outcome.doubts.iter().any(overloaded)),
+            overloaded: outcome.is_some_and(|outcome| outcome.warnings.iter().any(overloaded)),
             measured: measured.zip(place).and_then(|(measured, place)| measured.get(place)).cloned(),
         };
         match flows.iter_mut().find(|flow| flow.name == *name) {

@@ -21,7 +21,7 @@ use std::thread;
 
 use anyhow::Context;
 use btu_control::coordinator::{CoordinatorError, Interrupt};
-use btu_testbed::house::Signals;
+use btu_testbed::testbed::Signals;
 use nix::sys::signal::Signal;
 
 use crate::cli::{Common, Model};

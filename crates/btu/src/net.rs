@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use btu_testbed::house::{Cause, NetworkRequest, Registry, TestbedError};
+use btu_testbed::testbed::{Cause, NetworkRequest, Registry, TestbedError};
 
 use crate::cli::{Common, Net, Raising};
 use crate::exit::{self, Refusal};
@@ -32,7 +32,7 @@ pub(crate) fn request(
     usual_name: impl FnOnce(&str) -> String,
 ) -> anyhow::Result<NetworkRequest> {
     let drawing = files::network(&raising.file, &raising.settings)?;
-    btu_testbed::house::check(&drawing)?;
+    btu_testbed::testbed::check(&drawing)?;
     let name = raising.name.clone().unwrap_or_else(|| usual_name(&drawing.name));
     let runtime_directory = registry.place(&name)?;
     let capture = raising.capture.as_deref().map(absolute).transpose()?;
@@ -74,6 +74,6 @@ pub(crate) fn exit_code(error: &TestbedError) -> u8 {
         Cause::Network | Cause::Namespaces | Cause::Links | Cause::RuntimeDirectory | Cause::Processes => 3,
         Cause::NotStarted => 126,
         Cause::NotFound => 127,
-        Cause::Resident | Cause::Probe | Cause::Protocol => 1,
+        Cause::Process | Cause::Probe | Cause::Protocol => 1,
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use btu_testbed::house::{self, Registry, Signals};
+use btu_testbed::testbed::{self, Registry, Signals};
 
 use crate::cli::Exec;
 
@@ -21,7 +21,7 @@ pub(crate) fn exec(exec: &Exec) -> anyhow::Result<ExitCode> {
 /// Enters the network with this runtime directory.
 pub(crate) fn enter(directory: &Path, station: &str, command: &[OsString]) -> anyhow::Result<ExitCode> {
     let signals = Signals::take().context("waiting for signals")?;
-    let ending = house::enter(directory, station, command, &signals)?;
+    let ending = testbed::enter(directory, station, command, &signals)?;
     Ok(signals.end_like(ending))
 }
 

@@ -10,13 +10,13 @@ use std::thread;
 
 use anyhow::Context;
 use btu_network::Drawing;
-use btu_testbed::house::{self, Ending, NetworkHouse, NetworkRequest, Registry, Rising, Signals};
+use btu_testbed::testbed::{self, Ending, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals};
 use btu_units::Span;
 use nix::sys::signal::Signal;
 
 use crate::cli::Run;
 use crate::exit::Refusal;
-use crate::{files, net, net_books, pictures};
+use crate::{files, net, net_accounts, pictures};
 use exercise::Exercise;
 use looking::Looking;
 
@@ -29,33 +29,33 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     let drawing = request.drawing.clone();
     // Before any thread is started, so that no signal ends this process before the network is down.
     let signals = Signals::take().context("waiting for signals")?;
-    let house = match raise(request, &signals)? {
-        Ok(house) => house,
+    let raised = match raise(request, &signals)? {
+        Ok(raised) => raised,
         Err(interrupted) => return Ok(ExitCode::from(128 + interrupted as u8)),
     };
     let is_looked_at = run.watch || run.svg.is_some() || run.png.is_some();
-    let looking = is_looked_at.then(|| Looking::start(house.directory(), run.watch)).transpose()?;
+    let looking = is_looked_at.then(|| Looking::start(raised.directory(), run.watch)).transpose()?;
     let ending = match &looking {
         Some(looking) if run.command.is_empty() => {
-            exercised(house.directory(), (&drawing, run.time), &signals, looking)?
+            exercised(raised.directory(), (&drawing, run.time), &signals, looking)?
         }
-        _ => commanded(house.directory(), &station, run, &signals)?,
+        _ => commanded(raised.directory(), &station, run, &signals)?,
     };
     let picture = looking.map(|looking| looking.end(&format!("Network {} in use", drawing.name)));
-    let account = house::account(house.directory());
-    let fallen = house.fallen();
-    house.lower()?;
+    let account = testbed::account(raised.directory());
+    let fallen = raised.fallen();
+    raised.lower()?;
     if let Some(picture) = picture {
         pictures::draw_to(run.svg.as_deref(), run.png.as_deref(), || Ok(picture))?;
     }
     if let Some(event) = fallen {
         anyhow::bail!("{event} under way, so the network fell and the command with it");
     }
-    // Without its books, nobody can tell whether what was measured may be believed.
+    // Without its accounts, nobody can tell whether what was measured may be believed.
     let account = account?;
-    net_books::warn(&account);
+    net_accounts::warn(&account);
     if !run.quiet {
-        eprint!("{}", net_books::text(&account));
+        eprint!("{}", net_accounts::text(&account));
     }
     Ok(signals.end_like(ending))
 }
@@ -114,13 +114,13 @@ fn station(request: &NetworkRequest, wanted: Option<&str>) -> Result<String, Ref
 }
 
 /// The network, or the signal that came while it was raised.
-fn raise(request: NetworkRequest, signals: &Signals) -> anyhow::Result<Result<NetworkHouse, Signal>> {
-    let rising = Rising::begin(request)?;
-    let lifeline = rising.lifeline();
+fn raise(request: NetworkRequest, signals: &Signals) -> anyhow::Result<Result<RaisedNetwork, Signal>> {
+    let rising = RaisingNetwork::begin(request)?;
+    let keep_alive = rising.keep_alive();
     let work = thread::Builder::new().name("raise".to_owned()).spawn(move || rising.finish())?;
     let interrupted = signals.await_request_while(|| !work.is_finished())?;
     if interrupted.is_some() {
-        lifeline.cut();
+        keep_alive.cut();
     }
     let raised = work.join().map_err(|_| anyhow::anyhow!("the thread that raised the network panicked"))?;
     match interrupted {

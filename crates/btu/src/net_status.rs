@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use btu_suite::record::WireAccount;
-use btu_testbed::house::{Process, Raised, Record, Registry};
+use btu_testbed::testbed::{Process, Raised, Record, Registry};
 use serde::Serialize;
 
 use crate::cli::{Common, Status};
-use crate::net_books::{self, Books};
+use crate::net_accounts::{self, Accounts};
 use crate::terminal;
 
 /// Shows them.
@@ -36,7 +36,7 @@ pub(crate) struct View {
     record: Record,
     processes: Vec<Process>,
     /// Missing when the wire does not answer.
-    wire: Option<Books>,
+    wire: Option<Accounts>,
     #[serde(skip)]
     account: Option<WireAccount>,
 }
@@ -47,7 +47,7 @@ pub(crate) fn view(network: &Raised) -> View {
     View {
         record: network.record.clone(),
         processes: network.processes().unwrap_or_default(),
-        wire: account.as_ref().map(Books::of),
+        wire: account.as_ref().map(Accounts::of),
         account,
     }
 }
@@ -65,7 +65,7 @@ fn text(view: &View) -> String {
         }
     }
     match &view.account {
-        Some(account) => text += &net_books::text(account),
+        Some(account) => text += &net_accounts::text(account),
         None => text += "  its wire does not answer\n",
     }
     text

@@ -1,6 +1,6 @@
 //! `btu net up` and `btu net down`: networks that stay.
 
-use btu_testbed::house::{Raised, Registry};
+use btu_testbed::testbed::{Raised, Registry};
 use btu_units::shell_word;
 
 use crate::cli::{Common, Down, Up};

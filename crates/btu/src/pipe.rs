@@ -1,23 +1,23 @@
 //! `btu pipe`: from the command line to plans, their runs, and what came of them.
 
+mod cancel;
 mod compare;
-mod elsewhere;
-mod ends;
 mod ground;
 mod here;
 mod hint;
-mod interruption;
 mod job;
 mod journal;
 mod live;
 mod load;
 mod pin;
 mod plan;
+mod remote_peer;
 mod resume;
 mod series;
 mod show;
-mod trouble;
 mod watch;
+mod worker_error;
+mod workers;
 
 use std::path::Path;
 use std::thread;
@@ -26,7 +26,7 @@ use anyhow::Context;
 use btu_control::coordinator::CoordinatorError;
 use btu_store::RunId;
 use btu_suite::pipe::{Point, SetPoint, facts};
-use btu_testbed::house::Signals;
+use btu_testbed::testbed::Signals;
 
 use crate::cli::{Common, Pipe};
 use crate::preflight;
@@ -34,8 +34,8 @@ use crate::preflight;
 pub(crate) use compare::compare;
 pub(crate) use show::{Outcome, is_ours, outcome, plan, text};
 
+use cancel::CancelToken;
 use ground::Ground;
-use interruption::Interruption;
 use job::Job;
 use journal::Journal;
 use live::Screen;
@@ -62,7 +62,7 @@ pub(crate) fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
     };
     // Before any thread is started, so that no signal ends this process before the network is down.
     let signals = Signals::take().context("waiting for signals")?;
-    let interruption = Interruption::default();
+    let interruption = CancelToken::default();
     let runs = thread::scope(|scope| {
         let work = scope.spawn(|| measure(pipe, common, &asked, resumed, &signals, &interruption));
         if let Some(signal) = signals.await_request_while(|| !work.is_finished())? {
@@ -80,7 +80,7 @@ fn measure(
     asked: &Asked,
     resumed: Option<Resumed>,
     signals: &Signals,
-    interruption: &Interruption,
+    interruption: &CancelToken,
 ) -> anyhow::Result<Vec<RunId>> {
     let mut store = preflight::store(common)?;
     let scratch = preflight::scratch_directory(pipe.aim.scratch.as_deref(), store.path())?;
@@ -106,7 +106,7 @@ fn measure(
             (journal, vec![Vec::new(); job.plans().len()])
         };
         let outcome = interruption.instead_of(perform(&place, job, known, &journal, &scratch));
-        let state = trouble::state(&outcome);
+        let state = worker_error::state(&outcome);
         let why = outcome.as_ref().err().map(|error| format!("{error:#}"));
         let run = journal.end(state, why.as_deref())?;
         runs.push(run);

@@ -66,17 +66,17 @@ pub(crate) fn stored(common: &Common) -> Result<Store, Refusal> {
 /// Whether the external FTP server, if one is asked for, takes connections.
 pub(crate) fn ftp_server(rate: &Rate) -> Result<(), Refusal> {
     let Some(external) = &rate.ftp_server else { return Ok(()) };
-    TcpStream::connect_timeout(&external.server, FTP_PATIENCE).map(drop).map_err(|error| {
+    TcpStream::connect_timeout(&external.server, FTP_TIMEOUT).map(drop).map_err(|error| {
         Refusal::Machine(format!("connecting to the FTP server {}: {error}; is it running?", external.server))
     })
 }
 
 /// How long an external FTP server may take to accept a connection.
-const FTP_PATIENCE: Duration = Duration::from_secs(5);
+const FTP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether namespaces can be had, with what it takes.
 pub(crate) fn namespaces(executable: &Path) -> Result<(), Refusal> {
-    btu_testbed::house::preflight(executable).map(|_| ()).map_err(|error| Refusal::Machine(error.to_string()))
+    btu_testbed::testbed::preflight(executable).map(|_| ()).map_err(|error| Refusal::Machine(error.to_string()))
 }
 
 /// The scratch directory, when there is room for what the plan writes there.
@@ -146,7 +146,7 @@ fn scratch_needed(plan: &Plan) -> Bytes {
 
 /// A path for this run's own directory of sockets, among those of this user's other runs.
 pub(crate) fn runtime_directory() -> anyhow::Result<PathBuf> {
-    Ok(btu_testbed::house::private_directory("run")?.join(format!("{:08x}", random()?)))
+    Ok(btu_testbed::testbed::private_directory("run")?.join(format!("{:08x}", random()?)))
 }
 
 /// A number from the kernel's random source.

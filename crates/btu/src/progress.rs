@@ -141,7 +141,7 @@ impl Observer for Bar {
 }
 
 /// How long a simulation runs before its progress is shown: who waits no longer need not be told.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A simulation's bar: how much of its virtual time is done, and the time left.
 pub(crate) struct SimulationBar {
@@ -162,7 +162,7 @@ impl SimulationBar {
     /// Shows that this share of the work is done.
     pub(crate) fn show(&self, share: f64) {
         let gone = self.begun.elapsed();
-        if gone < PATIENCE {
+        if gone < TIMEOUT {
             return;
         }
         self.bar.set_position((share.clamp(0.0, 1.0) * 1000.0) as u64);

@@ -109,12 +109,12 @@ fn work(drawing: &Drawing, settings: &Settings, next: &AtomicU32, done: &AtomicU
 fn collect(
     told: &mpsc::Receiver<Told>,
     results: &mut [Option<Replication>],
-    glance: impl Fn(),
+    report_progress: impl Fn(),
 ) -> Result<(), SimulationError> {
     loop {
         match told.recv_timeout(GLANCE) {
             Ok((number, result)) => results[number as usize] = Some(result?),
-            Err(mpsc::RecvTimeoutError::Timeout) => glance(),
+            Err(mpsc::RecvTimeoutError::Timeout) => report_progress(),
             Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use btu_control::coordinator::{
-    self, CoordinatorError, Ground, Observer, Party, Phase, Processors, Scripted, Settings, Study, Testbed,
+    self, CoordinatorError, Ground, HostSet, Observer, Phase, Processors, Scripted, Settings, Study, Testbed,
 };
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
@@ -75,7 +75,7 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// On hosts, whose own policies say where their scratch directories are.
-    pub(crate) fn on_hosts(party: Party, warnings: Vec<String>) -> Self {
+    pub(crate) fn on_hosts(party: HostSet, warnings: Vec<String>) -> Self {
         Self { ground: Ground::Hosts(Box::new(party)), scratch: PathBuf::from("."), warnings }
     }
 }
@@ -377,7 +377,7 @@ pub(crate) fn seed(options: &StudyOptions) -> anyhow::Result<u64> {
 fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
     let drawing = files::stored(&field.text).map_err(|error| Refusal::Usage(error.to_string()))?;
     let hosts = field.hosts(&drawing).context("the network file has no longer the stations that this run is for")?;
-    btu_testbed::house::check(&drawing)?;
+    btu_testbed::testbed::check(&drawing)?;
     Ok(Testbed {
         name: E::SUITE,
         drawing,

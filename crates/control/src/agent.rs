@@ -2,25 +2,23 @@
 //!
 //! ```text
 //! service   what a controller may ask, and the answers
-//! caller    who calls, and which way he came in
-//! host      what the agent holds together: sessions, desks, the timer of leases
+//! caller    who calls, and by which transport
+//! host      what the agent holds together: sessions, their work, the timer of leases
 //! sessions  who has the host, and for how long: a machine without a clock
-//! desk      what is in hand for one session: cells, kept accounts, impairments
+//! work      what is in hand for one session: cells, kept accounts, impairments
 //! cell      the workers of one cell; worker: one process
 //! description  what the host is like, looked at seldom
 //! impair    kernel netem on incoming packets; presence: which agents live here
 //! budget    what all work in hand takes of the host together
 //! policy    what controllers may make the host do; journal: what is written of it
 //! others    callers of other versions of the protocol
-//! serve     the way in, signals, the end; door: TLS over TCP; stdio: one connection, as ssh gives it
+//! serve     the way in, signals, the end; listener: TLS over TCP; stdio: one connection, as ssh gives it
 //! ```
 
 mod budget;
 mod caller;
 mod cell;
 mod description;
-mod desk;
-pub mod door;
 #[cfg(test)]
 pub(crate) mod drill;
 mod host;
@@ -31,8 +29,10 @@ mod policy;
 mod presence;
 mod serve;
 mod service;
+mod session_work;
 mod sessions;
 mod stdio;
+pub mod tls_listener;
 mod worker;
 
 use std::net::SocketAddr;

@@ -1,7 +1,6 @@
 //! The coordinator: raises the testbed or takes hosts, measures what the plan asks for, stores each cell, and takes
 //! everything down.
 
-mod alarm;
 mod calibrate;
 mod cell;
 mod check;
@@ -9,9 +8,10 @@ mod client;
 mod error;
 mod ftp;
 mod hosts;
-mod losses;
 mod programs;
 mod rating;
+mod recovery;
+mod run_monitor;
 mod scripted;
 mod secret;
 mod session;
@@ -27,8 +27,8 @@ use btu_suite::congestion::CongestionControl;
 use btu_suite::network::HostName;
 use btu_suite::processors::Division;
 use btu_suite::sample::Interval;
-use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising};
 use btu_testbed::processors::Held;
+use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
 use btu_units::Span;
 
 pub(crate) use hosts::fuzz_ssh_words;
@@ -37,7 +37,7 @@ pub(crate) use rating::Calibration;
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};
-pub use hosts::{Access, HostCall, Keys, Party, PreparedWorker, Program, Stop, Survey, WorkerHost, crowd, roll_call};
+pub use hosts::{Access, HostCall, HostSet, Keys, PreparedWorker, Program, Stop, Survey, WorkerHost, crowd, roll_call};
 
 pub use rating::Rating;
 pub use scripted::Scripted;
@@ -45,8 +45,8 @@ pub use study::{Calibrated, Pace, Study};
 
 use crate::awake::Wakefulness;
 use crate::environment;
-use alarm::Alarm;
 use programs::Site;
+use run_monitor::RunMonitor;
 use session::Journal;
 use stage::Stage;
 
@@ -66,7 +66,7 @@ pub enum Ground {
     /// A network that is raised for it.
     Testbed(Box<Testbed>),
     /// Hosts that were gathered.
-    Hosts(Box<Party>),
+    Hosts(Box<HostSet>),
 }
 
 /// A network that is raised for a run.
@@ -182,7 +182,7 @@ pub fn run<S: Study>(
     let journal = Journal { store, lock, wall_clock: settings.wall_clock };
     let result = match ground {
         Ground::Testbed(testbed) => raise_and_measure(journal, study, settings, &testbed, observer),
-        Ground::Hosts(party) => measure_on_hosts(journal, study, *party, observer),
+        Ground::Hosts(host_set) => measure_on_hosts(journal, study, *host_set, observer),
     };
     let (state, note) = match &result {
         Ok(()) => (State::Complete, None),
@@ -213,12 +213,16 @@ fn raise_and_measure<S: Study>(
     let began = Instant::now();
     let _wakefulness = Wakefulness::begin(testbed.processors.awake);
     let held = testbed.processors.hold_the_rest()?;
-    let rising = testbed.all().zip(0..).map(|(one, place)| Rising::begin(request(settings, one, place, study.seed())));
-    let houses =
-        rising.collect::<Result<Vec<_>, _>>()?.into_iter().map(Rising::finish).collect::<Result<Vec<_>, _>>()?;
-    let result = measure(journal, study, settings, (&houses, testbed), began, observer);
+    let rising =
+        testbed.all().zip(0..).map(|(one, place)| RaisingNetwork::begin(request(settings, one, place, study.seed())));
+    let testbeds = rising
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .map(RaisingNetwork::finish)
+        .collect::<Result<Vec<_>, _>>()?;
+    let result = measure(journal, study, settings, (&testbeds, testbed), began, observer);
     observer.phase(Phase::Lower);
-    let lowered = houses.into_iter().try_for_each(NetworkHouse::lower);
+    let lowered = testbeds.into_iter().try_for_each(RaisedNetwork::lower);
     drop(held);
     let after = environment::collect();
     if result.is_ok() {
@@ -258,36 +262,36 @@ fn measure<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
     settings: &Settings,
-    (houses, testbed): (&[NetworkHouse], &Testbed),
+    (testbeds, testbed): (&[RaisedNetwork], &Testbed),
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let runtime = hosts::runtime()?;
     runtime.block_on(async {
-        let mut alarm = Alarm::set(houses)?;
+        let mut monitor = RunMonitor::set(testbeds)?;
         let mut stages = Vec::new();
-        for (house, testbed) in houses.iter().zip(testbed.all()) {
+        for (raised, testbed) in testbeds.iter().zip(testbed.all()) {
             let names = testbed.hosts.iter().map(|(name, _)| name.clone());
-            let hosts: Vec<_> = names.zip(house.stations()).collect();
-            let site = Site { executable: settings.executable.clone(), directory: house.directory().to_owned() };
-            stages.push(alarm.guard(Stage::open(&hosts, house.wire_socket().as_deref(), site)).await?);
+            let hosts: Vec<_> = names.zip(raised.stations()).collect();
+            let site = Site { executable: settings.executable.clone(), directory: raised.directory().to_owned() };
+            stages.push(monitor.guard(Stage::open(&hosts, raised.wire_socket().as_deref(), site)).await?);
         }
         let mut stage = Stage::over(stages)?;
-        session::measure(journal, study, &mut stage, &mut alarm, began, observer).await
+        session::measure(journal, study, &mut stage, &mut monitor, began, observer).await
     })
 }
 
 fn measure_on_hosts<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
-    party: Party,
+    host_set: HostSet,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let began = Instant::now();
-    let Party { mut stage, runtime } = party;
+    let HostSet { mut stage, runtime } = host_set;
     runtime.block_on(async {
-        let mut alarm = Alarm::set(&[])?;
-        let result = hosts::measured(journal, study, &mut stage, &mut alarm, began, observer).await;
+        let mut monitor = RunMonitor::set(&[])?;
+        let result = hosts::measured(journal, study, &mut stage, &mut monitor, began, observer).await;
         observer.phase(Phase::Lower);
         stage.release().await;
         result

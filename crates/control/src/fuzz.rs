@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use crate::agent::Policy;
 use crate::environment::Environment;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DirectRequest, FollowRequest, FurnishRequest,
-    HelloReply, HelloRequest, ImpairRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
-    ReserveRequest, StartRequest, Told,
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DirectRequest, FollowRequest, HelloReply,
+    HelloRequest, ImpairRequest, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest,
+    ReserveReply, ReserveRequest, StartRequest, Told,
 };
 use crate::trust::{Card, Identity, Pairing, Revocations, check_name};
 
@@ -59,7 +59,7 @@ pub fn requests(octets: &[u8]) {
         2 => shown(StartRequest::decode(octets)),
         3 => shown(CollectRequest::decode(octets)),
         4 => shown(AbandonRequest::decode(octets)),
-        5 => shown(FurnishRequest::decode(octets)),
+        5 => shown(PrepareDiskFileRequest::decode(octets)),
         6 => shown(ReserveRequest::decode(octets)),
         7 => shown(RenewRequest::decode(octets)),
         8 => shown(ReleaseRequest::decode(octets)),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use btu_load::{DiskSource, prepare, scratch_check, serve_doorway};
+use btu_load::{DiskSource, prepare, scratch_check, serve_egress_proxy};
 use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Order, Rounds, Work};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
@@ -73,7 +73,7 @@ fn fetches(name: &str, server: std::net::SocketAddr, directories: &[&Path]) -> R
     Ok(())
 }
 
-/// The embedded server directly, and through relay and doorway.
+/// The embedded server directly, and through relay and egress proxy.
 fn transfers(directories: &[&Path]) -> Result<()> {
     let address = IpAddr::from(LOOPBACK);
     let started = Instant::now();
@@ -84,13 +84,13 @@ fn transfers(directories: &[&Path]) -> Result<()> {
     fetches("transfer", target, directories)?;
 
     let private = tempfile::tempdir()?;
-    let doorway = private.path().join("doorway");
-    let listener = UnixListener::bind(&doorway)?;
+    let egress_proxy = private.path().join("egress_proxy");
+    let listener = UnixListener::bind(&egress_proxy)?;
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| serve_doorway(listener, target, &stop));
+        scope.spawn(|| serve_egress_proxy(listener, target, &stop));
         let relayed = || {
-            let relay = FtpRelay { address, doorway: doorway.clone() };
+            let relay = FtpRelay { address, egress_proxy: egress_proxy.clone() };
             let relay = prepare(&order(Activity::FtpRelay(relay)), &Callers::any())?.ok_or("not a host activity")?;
             fetches("transfer through relay", relay.endpoint().ok_or("it does not listen")?, directories)
         };

@@ -54,14 +54,14 @@ impl Add for Complex {
 
 /// The CPU activity, ready to go.
 #[derive(Debug)]
-pub(crate) struct Crunch {
+pub(crate) struct CpuLoad {
     rounds: Rounds,
     numbers: Vec<Complex>,
     turn: Complex,
     push: Complex,
 }
 
-impl Crunch {
+impl CpuLoad {
     /// Numbers drawn from `seed`, for so many `rounds`.
     pub(crate) fn new(seed: u64, rounds: Rounds) -> Self {
         let mut random = content::generator(seed);
@@ -118,7 +118,7 @@ impl Crunch {
     }
 }
 
-impl Performance for Crunch {
+impl Performance for CpuLoad {
     fn endpoint(&self) -> Option<std::net::SocketAddr> {
         None
     }
@@ -144,17 +144,17 @@ mod tests {
     use super::*;
 
     /// All results folded into one word, bit by bit.
-    fn checksum(crunch: &Crunch) -> u64 {
-        crunch
+    fn checksum(cpu_load: &CpuLoad) -> u64 {
+        cpu_load
             .numbers
             .iter()
             .fold(0, |sum: u64, number| sum.rotate_left(5) ^ number.re.to_bits() ^ number.im.to_bits().rotate_left(32))
     }
 
-    fn after(seed: u64, rounds: u64) -> Crunch {
-        let mut crunch = Crunch::new(seed, Rounds::Count(rounds));
-        (0..rounds).for_each(|_| crunch.round());
-        crunch
+    fn after(seed: u64, rounds: u64) -> CpuLoad {
+        let mut cpu_load = CpuLoad::new(seed, Rounds::Count(rounds));
+        (0..rounds).for_each(|_| cpu_load.round());
+        cpu_load
     }
 
     #[test]
@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn values_stay_bounded_and_normal() {
-        let crunch = after(3, 500);
-        let bound = crunch.push.re.hypot(crunch.push.im) / (1.0 - 2.0 * 0.48) + 1e-9;
-        for number in &crunch.numbers {
+        let cpu_load = after(3, 500);
+        let bound = cpu_load.push.re.hypot(cpu_load.push.im) / (1.0 - 2.0 * 0.48) + 1e-9;
+        for number in &cpu_load.numbers {
             assert!(number.re.hypot(number.im) <= bound && number.re.is_normal(), "{number:?}");
         }
     }
@@ -176,9 +176,9 @@ mod tests {
     #[test]
     fn every_round_touches_fresh_pages() {
         let faults = || getrusage(UsageWho::RUSAGE_THREAD).expect("usage").minor_page_faults();
-        let mut crunch = after(1, 10);
+        let mut cpu_load = after(1, 10);
         let before = faults();
-        (0..100).for_each(|_| crunch.round());
+        (0..100).for_each(|_| cpu_load.round());
         // 32 faults a round with 4 KiB pages; huge pages can make it one. A kept block would make it none.
         assert!(faults() - before >= 100, "{} faults in 100 rounds", faults() - before);
     }
@@ -186,16 +186,16 @@ mod tests {
     #[test]
     fn counts_and_times_are_kept() {
         let never = AtomicBool::new(false);
-        let report = Box::new(Crunch::new(1, Rounds::Count(37))).perform(&never).expect("rounds");
+        let report = Box::new(CpuLoad::new(1, Rounds::Count(37))).perform(&never).expect("rounds");
         assert!(matches!(report.outcome, Outcome::Host(Host { work: 37, .. })), "{:?}", report.outcome);
 
         let stopped = AtomicBool::new(true);
         let report =
-            Box::new(Crunch::new(1, Rounds::For(Span::from_seconds(60)))).perform(&stopped).expect("no rounds");
+            Box::new(CpuLoad::new(1, Rounds::For(Span::from_seconds(60)))).perform(&stopped).expect("no rounds");
         assert!(matches!(report.outcome, Outcome::Host(Host { work: 0, .. })), "{:?}", report.outcome);
 
         let time = Span::from_milliseconds(50);
-        let report = Box::new(Crunch::new(1, Rounds::For(time))).perform(&never).expect("rounds");
+        let report = Box::new(CpuLoad::new(1, Rounds::For(time))).perform(&never).expect("rounds");
         assert!(report.duration() >= time, "{}", report.duration());
         assert!(matches!(report.outcome, Outcome::Host(Host { work: 1.., .. })), "{:?}", report.outcome);
     }

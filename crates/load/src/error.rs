@@ -159,7 +159,7 @@ pub enum LoadError {
     },
     /// There is no way out of the testbed.
     #[error("could not reach the way out to the FTP server at {}: {source}; is the coordinator still there?", .path.display())]
-    Doorway {
+    EgressProxy {
         /// The Unix socket.
         path: PathBuf,
         /// What the system said.

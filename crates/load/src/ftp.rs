@@ -1,7 +1,7 @@
 //! File transfer: a real FTP server and a real FTP client (RFC 959, RFC 2428), and a relay to a server elsewhere.
 
 mod data_port;
-mod doorway;
+mod egress_proxy;
 mod fetch;
 mod gate;
 mod get;
@@ -12,11 +12,11 @@ mod put;
 mod relay;
 mod reply;
 mod serve;
-mod shelf;
+mod virtual_files;
 
 #[doc(hidden)]
-pub use doorway::fuzz_doorway;
-pub use doorway::serve_doorway;
+pub use egress_proxy::fuzz_egress_proxy;
+pub use egress_proxy::serve_egress_proxy;
 pub use fetch::FETCH_ROOM;
 pub(crate) use fetch::Fetching;
 pub(crate) use get::get;

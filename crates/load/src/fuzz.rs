@@ -1,8 +1,8 @@
-//! Entries for fuzzers: whatever an FTP server, a client of the doorway, a sender of files, or either end of NFS or HTTP says, these
+//! Entries for fuzzers: whatever an FTP server, a client of the egress proxy, a sender of files, or either end of NFS or HTTP says, these
 //! return.
 
 pub use crate::copy::{fuzz_head as http_head, fuzz_record as rcp_record};
-pub use crate::ftp::{fuzz_doorway as ftp_doorway, fuzz_reply as ftp_reply};
+pub use crate::ftp::{fuzz_egress_proxy as ftp_egress_proxy, fuzz_reply as ftp_reply};
 pub use crate::nfs::{fuzz_answer as nfs_answer, fuzz_call as nfs_call};
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ mod tests {
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..80), text in "22[79] \\PC{0,40}") {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 super::http_head(bytes);
-                super::ftp_doorway(bytes);
+                super::ftp_egress_proxy(bytes);
                 super::ftp_reply(bytes);
                 super::nfs_answer(bytes);
                 super::nfs_call(bytes);

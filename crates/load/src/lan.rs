@@ -17,7 +17,7 @@ pub(crate) use station::prepare as prepare_station;
 pub(crate) use task::prepare as prepare_task;
 
 /// How long an answer is waited for: far longer than any queue here, and a server that is gone is known at once.
-const PATIENCE: Span = Span::from_seconds(60);
+const TIMEOUT: Span = Span::from_seconds(60);
 
 /// Sleeps until `due`.
 fn wait_until(due: Time) -> Result<(), LoadError> {

@@ -12,7 +12,7 @@
 //!
 //! A further one is the copy of one file to another host, by several programs.
 //!
-//! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed: [`serve_doorway`]
+//! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed: [`serve_egress_proxy`]
 //! is the relay's way out.
 //!
 //! [`files`] are what programs read and write, on this machine or at a server of [`nfs`].
@@ -41,7 +41,7 @@ pub use copy::missing_for_ssh;
 pub use disk::DiskSource;
 pub use error::LoadError;
 pub use files::sweep_share;
-pub use ftp::{FETCH_ROOM, serve_doorway};
+pub use ftp::{FETCH_ROOM, serve_egress_proxy};
 pub use scratch::{MARGIN, Scratch, scratch_check};
 pub use volume::{Fault, MOST_NODES};
 
@@ -53,7 +53,7 @@ pub use volume::{Fault, MOST_NODES};
 /// Nothing is left behind then.
 pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Performance>>, LoadError> {
     Ok(match &order.activity {
-        Activity::Cpu(cpu) => Some(Box::new(cpu::Crunch::new(order.seed, cpu.rounds))),
+        Activity::Cpu(cpu) => Some(Box::new(cpu::CpuLoad::new(order.seed, cpu.rounds))),
         Activity::Disk(disk) => Some(Box::new(disk::Copying::prepare(order.seed, disk)?)),
         Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve, callers)?)),
         Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay, callers)?)),

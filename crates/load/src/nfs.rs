@@ -23,8 +23,8 @@ mod about;
 mod account;
 mod answer;
 mod client;
-mod door;
 mod error;
+mod listener;
 mod moments;
 mod mount;
 mod protocol;
@@ -45,11 +45,11 @@ pub use transfer::{Transfer, Uncommitted};
 
 use xdr::Reader;
 
-/// For fuzzers: what a stranger says at the door, and what somebody with the token says in a call.
+/// For fuzzers: what a stranger says at the listener, and what somebody with the token says in a call.
 #[doc(hidden)]
 pub fn fuzz_call(octets: &[u8]) {
     let token = [7; 16];
-    assert!(!door::presents(octets, &token) || octets.len() > 32);
+    assert!(!listener::presents(octets, &token) || octets.len() > 32);
     let mut reader = Reader::new(octets);
     if let Ok(header) = rpc::CallHeader::read(&mut reader) {
         let _ = protocol::Call::read(header.procedure, reader);

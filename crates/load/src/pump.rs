@@ -48,7 +48,7 @@ sockets!(TcpStream, UnixStream);
 
 /// When to give up: when told so, or when nothing moves in either direction.
 #[derive(Debug)]
-pub(crate) struct Patience<'a> {
+pub(crate) struct IdleTimeout<'a> {
     stop: &'a AtomicBool,
     origin: Instant,
     /// Milliseconds after `origin` at which something last moved.
@@ -57,8 +57,8 @@ pub(crate) struct Patience<'a> {
     idle: Duration,
 }
 
-impl<'a> Patience<'a> {
-    /// Patience that starts now.
+impl<'a> IdleTimeout<'a> {
+    /// A timeout that starts now.
     pub(crate) fn new(stop: &'a AtomicBool, idle: Duration) -> Self {
         Self { stop, origin: Instant::now(), moved: AtomicU64::new(0), idle }
     }
@@ -89,16 +89,16 @@ fn given_up() -> io::Error {
 }
 
 /// Reads once, however long it takes; 0 at the end.
-pub(crate) fn read(from: &mut impl Read, bytes: &mut [u8], patience: &Patience) -> io::Result<usize> {
+pub(crate) fn read(from: &mut impl Read, bytes: &mut [u8], timeout: &IdleTimeout) -> io::Result<usize> {
     loop {
         match from.read(bytes) {
             Err(error) if is_pause(&error) => {
-                if !patience.lasts() {
+                if !timeout.lasts() {
                     return Err(given_up());
                 }
             }
             other => {
-                patience.renew();
+                timeout.renew();
                 return other;
             }
         }
@@ -106,14 +106,14 @@ pub(crate) fn read(from: &mut impl Read, bytes: &mut [u8], patience: &Patience) 
 }
 
 /// Writes all, however long it takes.
-pub(crate) fn write(to: &mut impl Write, mut bytes: &[u8], patience: &Patience) -> io::Result<()> {
+pub(crate) fn write(to: &mut impl Write, mut bytes: &[u8], timeout: &IdleTimeout) -> io::Result<()> {
     while !bytes.is_empty() {
         match to.write(bytes) {
             Ok(length) => {
-                patience.renew();
+                timeout.renew();
                 bytes = &bytes[length..];
             }
-            Err(error) if is_pause(&error) && patience.lasts() => {}
+            Err(error) if is_pause(&error) && timeout.lasts() => {}
             Err(error) if is_pause(&error) => return Err(given_up()),
             Err(error) => return Err(error),
         }
@@ -122,24 +122,24 @@ pub(crate) fn write(to: &mut impl Write, mut bytes: &[u8], patience: &Patience) 
 }
 
 /// Moves bytes one way until `from` ends, and passes the end on; counts into `moved`.
-fn one_way(from: &mut impl Socket, to: &mut impl Socket, patience: &Patience, moved: &AtomicU64) -> io::Result<()> {
+fn one_way(from: &mut impl Socket, to: &mut impl Socket, timeout: &IdleTimeout, moved: &AtomicU64) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     loop {
-        let length = read(from, &mut block, patience)?;
+        let length = read(from, &mut block, timeout)?;
         if length == 0 {
             return to.end(Shutdown::Write);
         }
-        write(to, &block[..length], patience)?;
+        write(to, &block[..length], timeout)?;
         moved.fetch_add(length as u64, Ordering::Relaxed);
     }
 }
 
-/// Moves bytes both ways until both sides have ended, one failed, or patience ends; then both are hung up. Counts
+/// Moves bytes both ways until both sides have ended, one failed, or timeout ends; then both are hung up. Counts
 /// what goes from `right` to `left`.
 pub(crate) fn both_ways(
     left: &mut impl Socket,
     right: &mut impl Socket,
-    patience: &Patience,
+    timeout: &IdleTimeout,
     to_left: &AtomicU64,
 ) -> io::Result<()> {
     left.limit(TICK)?;
@@ -148,10 +148,10 @@ pub(crate) fn both_ways(
     let to_right = AtomicU64::new(0);
     thread::scope(|scope| {
         let there = scope.spawn(|| {
-            let result = one_way(&mut left_reader, &mut right_writer, patience, &to_right);
+            let result = one_way(&mut left_reader, &mut right_writer, timeout, &to_right);
             hang_up_after(result, &left_reader, &right_writer)
         });
-        let result = one_way(right, left, patience, to_left);
+        let result = one_way(right, left, timeout, to_left);
         let back = hang_up_after(result, left, right);
         // A thread of ours that panicked is a bug of ours.
         there.join().unwrap_or_else(|_| Err(io::Error::other("the copying thread panicked"))).and(back)
@@ -180,9 +180,9 @@ mod tests {
     fn ends_are_passed_on_and_bytes_counted() {
         let ((mut client, mut left), (mut right, mut server)) = (pair(), pair());
         let (stop, counted) = (AtomicBool::new(false), AtomicU64::new(0));
-        let patience = Patience::new(&stop, IDLE);
+        let timeout = IdleTimeout::new(&stop, IDLE);
         thread::scope(|scope| {
-            let pump = scope.spawn(|| both_ways(&mut left, &mut right, &patience, &counted));
+            let pump = scope.spawn(|| both_ways(&mut left, &mut right, &timeout, &counted));
             client.write_all(b"question").expect("written");
             client.shutdown(Shutdown::Write).expect("ended");
             let mut question = String::new();
@@ -202,9 +202,9 @@ mod tests {
         for (stop, idle) in [(false, Duration::from_millis(150)), (true, IDLE)] {
             let ((mut client, mut left), (mut right, _server)) = (pair(), pair());
             let stop = AtomicBool::new(stop);
-            let patience = Patience::new(&stop, idle);
+            let timeout = IdleTimeout::new(&stop, idle);
             let started = Instant::now();
-            both_ways(&mut left, &mut right, &patience, &AtomicU64::new(0)).expect_err("given up");
+            both_ways(&mut left, &mut right, &timeout, &AtomicU64::new(0)).expect_err("given up");
             assert!(started.elapsed() < Duration::from_secs(5));
             assert_eq!(client.read(&mut [0; 1]).expect("hung up"), 0);
         }

@@ -1,4 +1,4 @@
-//! Every element keeps books: no frame appears or vanishes without an entry.
+//! Every element keeps accounts: no frame appears or vanishes without an entry.
 
 use std::fmt;
 
@@ -57,10 +57,10 @@ impl fmt::Display for Cause {
     }
 }
 
-/// An element's books in frames: received + duplicated = delivered + dropped + held.
+/// An element's accounts in frames: received + duplicated = delivered + dropped + held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account {
-    /// Frames that came in, and those that were inside when the books were opened.
+    /// Frames that came in, and those that were inside when the accounts were reset.
     pub received: u64,
     /// Copies made.
     pub duplicated: u64,
@@ -72,12 +72,12 @@ pub struct Account {
 }
 
 impl Account {
-    /// Books opened with `held` frames inside.
+    /// Accounts opened with `held` frames inside.
     pub fn opened_with(held: u64) -> Self {
         Self { received: held, held, ..Self::default() }
     }
 
-    /// The same books with `held` frames inside.
+    /// The same accounts with `held` frames inside.
     #[must_use]
     pub fn holding(self, held: u64) -> Self {
         Self { held, ..self }
@@ -108,10 +108,10 @@ impl Account {
         self.received + self.duplicated == self.delivered + self.dropped() + self.held
     }
 
-    /// The books of two elements in series, `self` before `next`, seen from outside.
+    /// The accounts of two elements in series, `self` before `next`, seen from outside.
     #[must_use]
     pub fn followed_by(mut self, next: &Self) -> Self {
-        // All that `self` delivered went to `next`; what `next` received beyond it was inside when books were opened.
+        // All that `self` delivered went to `next`; what `next` received beyond it was inside when the accounts were reset.
         self.received = self.received + next.received - self.delivered;
         self.duplicated += next.duplicated;
         self.delivered = next.delivered;
@@ -122,7 +122,7 @@ impl Account {
         self
     }
 
-    /// The books of two elements side by side, together.
+    /// The accounts of two elements side by side, together.
     #[must_use]
     pub fn beside(mut self, other: Self) -> Self {
         self.received += other.received;

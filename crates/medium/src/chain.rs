@@ -35,7 +35,7 @@ impl Chain {
         self
     }
 
-    /// The stages' names and books, upstream first.
+    /// The stages' names and accounts, upstream first.
     pub fn accounts(&self) -> impl Iterator<Item = (&str, Account)> {
         self.stages().map(|(name, stage)| (name.as_str(), stage.account()))
     }

@@ -7,30 +7,30 @@
 use btu_units::Time;
 
 use crate::account::Account;
-use crate::coin::Coin;
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::{Damage, Frame};
-use crate::outbox::Outbox;
+use crate::random::Bernoulli;
 
 /// A damage to a share of frames.
 #[derive(Debug)]
 pub struct Corrupt {
-    coin: Coin,
-    out: Outbox,
+    bernoulli: Bernoulli,
+    out: Departures,
 }
 
 impl Corrupt {
-    /// Damages what `coin` says, anywhere with equal probability.
-    pub fn new(coin: Coin) -> Self {
-        Self { coin, out: Outbox::default() }
+    /// Damages what `bernoulli` says, anywhere with equal probability.
+    pub fn new(bernoulli: Bernoulli) -> Self {
+        Self { bernoulli, out: Departures::default() }
     }
 }
 
 impl Element for Corrupt {
     fn accept(&mut self, mut frame: Frame, now: Time) {
         self.out.receive();
-        if self.coin.toss() {
-            let damage = Damage::at(self.coin.stream().place());
+        if self.bernoulli.decide() {
+            let damage = Damage::at(self.bernoulli.stream().place());
             frame.damage = if frame.damage == Damage::NONE { damage } else { frame.damage };
         }
         self.out.send(frame, now);
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn every_bit_is_hit_about_as_often() {
-        let mut corrupt = Corrupt::new(Coin::new(7, "corrupt", Probability::ALWAYS));
+        let mut corrupt = Corrupt::new(Bernoulli::new(7, "corrupt", Probability::ALWAYS));
         let mut hits = [0u32; 16];
         for _ in 0..16_000 {
             corrupt.accept(Frame::new(0, Bytes::new(2)), Time::ZERO);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_damaged_frame_is_never_repaired() {
-        let mut corrupt = Corrupt::new(Coin::new(7, "corrupt", Probability::ALWAYS));
+        let mut corrupt = Corrupt::new(Bernoulli::new(7, "corrupt", Probability::ALWAYS));
         let mut damaged = Frame::new(0, Bytes::new(60));
         damaged.damage = Damage::at(5);
         corrupt.accept(damaged, Time::ZERO);

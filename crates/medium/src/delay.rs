@@ -6,10 +6,10 @@
 use btu_units::{Bytes, Span, Time};
 
 use crate::account::{Account, Cause};
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::limit::Limit;
-use crate::outbox::Outbox;
 use crate::schedule::Schedule;
 
 /// A fixed delay. It may be changed under way: frames in flight keep their due time and are never overtaken.
@@ -18,13 +18,13 @@ pub struct Delay {
     span: Span,
     changes: Schedule<Span>,
     limit: Limit,
-    out: Outbox,
+    out: Departures,
 }
 
 impl Delay {
     /// A delay of `delay`; of `limit` only the frames count.
     pub fn new(delay: Span, limit: Limit) -> Self {
-        Self { span: delay, changes: Schedule::default(), limit, out: Outbox::default() }
+        Self { span: delay, changes: Schedule::default(), limit, out: Departures::default() }
     }
 
     /// Changes the delay of frames to come.

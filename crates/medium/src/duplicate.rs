@@ -6,22 +6,22 @@
 use btu_units::Time;
 
 use crate::account::Account;
-use crate::coin::Coin;
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
-use crate::outbox::Outbox;
+use crate::random::Bernoulli;
 
 /// A duplication of a share of frames.
 #[derive(Debug)]
 pub struct Duplicate {
-    coin: Coin,
-    out: Outbox,
+    bernoulli: Bernoulli,
+    out: Departures,
 }
 
 impl Duplicate {
-    /// Duplicates what `coin` says.
-    pub fn new(coin: Coin) -> Self {
-        Self { coin, out: Outbox::default() }
+    /// Duplicates what `bernoulli` says.
+    pub fn new(bernoulli: Bernoulli) -> Self {
+        Self { bernoulli, out: Departures::default() }
     }
 }
 
@@ -29,7 +29,7 @@ impl Element for Duplicate {
     fn accept(&mut self, frame: Frame, now: Time) {
         self.out.receive();
         self.out.send(frame, now);
-        if self.coin.toss() {
+        if self.bernoulli.decide() {
             self.out.duplicate(frame);
             self.out.send(frame, now);
         }

@@ -10,7 +10,7 @@ use crate::frame::Frame;
 /// Two families of methods:
 /// 1. moving frames: [`accept`](Self::accept) each frame that arrives, then [`poll`](Self::poll) until it answers
 ///    [`Step::Wake`] or [`Step::Idle`]; poll again at the wake-up time;
-/// 2. books: [`account`](Self::account) and [`reset`](Self::reset), at any moment.
+/// 2. accounts: [`account`](Self::account) and [`reset`](Self::reset), at any moment.
 ///
 /// `now` never goes back, over both of `accept` and `poll`.
 pub trait Element {
@@ -20,10 +20,10 @@ pub trait Element {
     /// The next thing that has happened by `now`.
     fn poll(&mut self, now: Time) -> Step;
 
-    /// The books since the start or the last reset.
+    /// The accounts since the start or the last reset.
     fn account(&self) -> Account;
 
-    /// Opens new books; frames inside are carried over as received.
+    /// Resets the accounts; frames inside are carried over as received.
     fn reset(&mut self);
 }
 

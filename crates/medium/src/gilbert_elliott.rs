@@ -7,7 +7,7 @@
 
 use btu_units::Probability;
 
-use crate::coin::Stream;
+use crate::random::Stream;
 
 /// The chain and what each state loses.
 #[derive(Debug, Clone, Copy)]

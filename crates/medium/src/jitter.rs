@@ -17,11 +17,11 @@ use btu_network::Shape;
 use btu_units::{Bytes, Span, Time};
 
 use crate::account::{Account, Cause};
-use crate::coin::Stream;
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::limit::Limit;
-use crate::outbox::Outbox;
+use crate::random::Stream;
 use crate::schedule::Schedule;
 
 /// A delay that varies.
@@ -36,7 +36,7 @@ pub struct Jitter {
     flying: BinaryHeap<Reverse<Flying>>,
     /// How many frames came in: ties leave in their order.
     count: u64,
-    out: Outbox,
+    out: Departures,
 }
 
 impl Jitter {
@@ -50,7 +50,7 @@ impl Jitter {
             limit,
             flying: BinaryHeap::new(),
             count: 0,
-            out: Outbox::default(),
+            out: Departures::default(),
         }
     }
 

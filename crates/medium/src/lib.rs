@@ -11,16 +11,15 @@
 //! * Deliveries of an element come in the order of their due times.
 //! * Received + duplicated = delivered + dropped + held, always ([`Account`]).
 //! * Every store has a limit and every drop a [`Cause`].
-//! * Randomness comes from the element's own stream, seeded by the run's seed and the element's name ([`Coin`]).
+//! * Randomness comes from the element's own stream, seeded by the run's seed and the element's name ([`Bernoulli`]).
 
 mod account;
-mod audience;
 mod chain;
-mod coin;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod corrupt;
 mod delay;
+mod departures;
 mod duplicate;
 mod element;
 mod fabric;
@@ -32,11 +31,12 @@ mod jitter;
 mod limit;
 mod line;
 mod link;
+mod listeners;
 mod loss;
-mod outbox;
 #[cfg(test)]
 mod properties;
 mod queue;
+mod random;
 mod reorder;
 mod ring;
 mod schedule;
@@ -48,10 +48,8 @@ mod token_ring;
 mod trace;
 
 pub use account::{Account, Cause};
-pub use audience::{Audience, Listener};
 pub use btu_units::{NotAProbability, Probability};
 pub use chain::Chain;
-pub use coin::{Coin, Stream};
 pub use corrupt::Corrupt;
 pub use delay::Delay;
 pub use duplicate::Duplicate;
@@ -64,10 +62,12 @@ pub use jitter::Jitter;
 pub use limit::Limit;
 pub use line::Line;
 pub use link::{changing_line, line};
+pub use listeners::{Listener, Listeners};
 pub use loss::{Loss, Scope};
 pub use queue::{Queue, Transmitter};
+pub use random::{Bernoulli, Stream};
 pub use reorder::Reorder;
-pub use segment::{Meter, Passage, Segment, Tap};
+pub use segment::{Meter, Segment, SegmentStep, Tap};
 pub use shared::{MOST_ATTEMPTS, SharedEthernet, SharedEthernetError};
 pub use stage::Stage;
 pub use token_ring::TokenRing;

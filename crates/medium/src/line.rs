@@ -10,11 +10,11 @@ use btu_network::Framing;
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use crate::account::{Account, Cause};
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::framing::{gap_bits, occupied_bits};
 use crate::limit::Limit;
-use crate::outbox::Outbox;
 use crate::schedule::Schedule;
 
 /// A line of a fixed rate with a tail-drop queue before it; propagation is not its business.
@@ -33,7 +33,7 @@ pub struct Line {
     /// The latest time it was told.
     latest: Time,
     rates: Schedule<BitRate>,
-    out: Outbox,
+    out: Departures,
 }
 
 impl Line {
@@ -50,7 +50,7 @@ impl Line {
             waiting_bytes: Bytes::ZERO,
             latest: Time::ZERO,
             rates: Schedule::default(),
-            out: Outbox::default(),
+            out: Departures::default(),
         }
     }
 

@@ -7,9 +7,9 @@
 use btu_network::{Direction, Discipline, Rate, Reordering};
 use btu_units::{BitRate, Bytes, Probability, Serializer, Span};
 
-use crate::coin::{Coin, Stream};
 use crate::framing::{frame_of, occupied_bits};
 use crate::loss::Scope;
+use crate::random::{Bernoulli, Stream};
 use crate::{Chain, Corrupt, Delay, Duplicate, Jitter, Limit, Line, Loss, Reorder, Stage, TraceLine, Transmitter};
 
 /// A frame that carries a packet of 1500 octets, as a driver sees it.
@@ -32,8 +32,8 @@ pub fn changing_line(direction: &Direction, name: &str, seed: u64) -> Chain {
 /// Source: BTU (1995), section 4.1: DR drops incoming IP packets with a probability, DL delays them by a fixed time.
 /// Deviation: the delay is every frame's, so that address resolution cannot overtake packets; IP packets alone are lost.
 pub(crate) fn input(name: &str, seed: u64) -> Chain {
-    let coin = Coin::new(seed, &format!("{name}/loss"), Probability::NEVER);
-    let loss = Stage::Loss(Box::new(Loss::new(coin, Scope::IpOnly)));
+    let bernoulli = Bernoulli::new(seed, &format!("{name}/loss"), Probability::NEVER);
+    let loss = Stage::Loss(Box::new(Loss::new(bernoulli, Scope::IpOnly)));
     let delay = Stage::Delay(Delay::new(Span::ZERO, Limit::frames(Limit::MOST_FRAMES)));
     Chain::new(format!("{name}/loss"), loss).then(format!("{name}/delay"), delay)
 }
@@ -93,24 +93,24 @@ impl Draft<'_> {
 
     fn loss(&self) -> Option<Stage> {
         let loss = self.direction.loss;
-        let coin = self.coin("loss", Probability::NEVER);
-        (may_lose(loss) || self.changes).then(|| Stage::Loss(Box::new(Loss::new(coin, Scope::Every).of(loss))))
+        let bernoulli = self.bernoulli("loss", Probability::NEVER);
+        (may_lose(loss) || self.changes).then(|| Stage::Loss(Box::new(Loss::new(bernoulli, Scope::Every).of(loss))))
     }
 
     fn corrupt(&self) -> Option<Stage> {
         let share = self.direction.corrupt;
-        (share > Probability::NEVER).then(|| Stage::Corrupt(Corrupt::new(self.coin("corrupt", share))))
+        (share > Probability::NEVER).then(|| Stage::Corrupt(Corrupt::new(self.bernoulli("corrupt", share))))
     }
 
     fn duplicate(&self) -> Option<Stage> {
         let share = self.direction.duplicate;
-        (share > Probability::NEVER).then(|| Stage::Duplicate(Duplicate::new(self.coin("duplicate", share))))
+        (share > Probability::NEVER).then(|| Stage::Duplicate(Duplicate::new(self.bernoulli("duplicate", share))))
     }
 
     fn reorder(&self) -> Option<Stage> {
         let Reordering { share, depth } = self.direction.reorder;
-        let patience = self.patience();
-        let element = || Reorder::new(self.coin("reorder", share), depth, patience, self.flight(patience));
+        let timeout = self.timeout();
+        let element = || Reorder::new(self.bernoulli("reorder", share), depth, timeout, self.flight(timeout));
         (share > Probability::NEVER).then(|| Stage::Reorder(Box::new(element())))
     }
 
@@ -118,8 +118,8 @@ impl Draft<'_> {
         format!("{}/{element}", self.name)
     }
 
-    fn coin(&self, element: &str, odds: Probability) -> Coin {
-        Coin::new(self.seed, &self.name_of(element), odds)
+    fn bernoulli(&self, element: &str, odds: Probability) -> Bernoulli {
+        Bernoulli::new(self.seed, &self.name_of(element), odds)
     }
 
     /// What may be under way at once; unknown where rate and delay may change.
@@ -135,7 +135,7 @@ impl Draft<'_> {
     }
 
     /// How long a frame is held back for reordering at most: eight full frames' time, at least 5 ms.
-    fn patience(&self) -> Span {
+    fn timeout(&self) -> Span {
         let bits = occupied_bits(self.direction.framing, FULL_FRAME);
         Span::from_milliseconds(5).max(Serializer::new(self.mean_rate()).transmit_bits(bits) * 8)
     }

@@ -6,11 +6,11 @@
 use btu_units::{Probability, Time};
 
 use crate::account::{Account, Cause};
-use crate::coin::Coin;
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::{Frame, Kind};
 use crate::gilbert_elliott::GilbertElliott;
-use crate::outbox::Outbox;
+use crate::random::Bernoulli;
 use crate::schedule::Schedule;
 
 /// Which frames a loss may take.
@@ -25,21 +25,21 @@ pub enum Scope {
 /// A loss of a share of frames, in the long run.
 #[derive(Debug)]
 pub struct Loss {
-    coin: Coin,
-    /// In place of the coin's odds.
+    bernoulli: Bernoulli,
+    /// In place of the bernoulli's odds.
     bursts: Option<GilbertElliott>,
     scope: Scope,
     changes: Schedule<btu_network::Loss>,
-    out: Outbox,
+    out: Departures,
 }
 
 impl Loss {
-    /// Loses what `coin` says among the frames of `scope`.
-    pub fn new(coin: Coin, scope: Scope) -> Self {
-        Self { coin, bursts: None, scope, changes: Schedule::default(), out: Outbox::default() }
+    /// Loses what `bernoulli` says among the frames of `scope`.
+    pub fn new(bernoulli: Bernoulli, scope: Scope) -> Self {
+        Self { bernoulli, bursts: None, scope, changes: Schedule::default(), out: Departures::default() }
     }
 
-    /// The same loss as a network file says, with the coin's stream.
+    /// The same loss as a network file says, with the bernoulli's stream.
     #[must_use]
     pub fn of(mut self, loss: btu_network::Loss) -> Self {
         self.switch_to(loss);
@@ -64,16 +64,16 @@ impl Loss {
             }
         };
         if let btu_network::Loss::Random(share) = loss {
-            self.coin.set(share);
+            self.bernoulli.set(share);
         } else {
-            self.coin.set(Probability::NEVER);
+            self.bernoulli.set(Probability::NEVER);
         }
     }
 
     fn takes_the_next(&mut self) -> bool {
         match &mut self.bursts {
-            Some(chain) => chain.loses(self.coin.stream()),
-            None => self.coin.toss(),
+            Some(chain) => chain.loses(self.bernoulli.stream()),
+            None => self.bernoulli.decide(),
         }
     }
 }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_loss_of_ip_packets_spares_address_resolution() {
-        let mut loss = Loss::new(Coin::new(1, "x", Probability::ALWAYS), Scope::IpOnly);
+        let mut loss = Loss::new(Bernoulli::new(1, "x", Probability::ALWAYS), Scope::IpOnly);
         let packet = Frame::new(0, Bytes::new(60));
         loss.accept(packet.carrying(Kind::Other), Time::ZERO);
         loss.accept(packet, Time::ZERO);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_change_holds_for_frames_from_its_time_on() {
-        let mut loss = Loss::new(Coin::new(1, "x", Probability::NEVER), Scope::Every);
+        let mut loss = Loss::new(Bernoulli::new(1, "x", Probability::NEVER), Scope::Every);
         loss.change(Time::from_nanoseconds(10), btu_network::Loss::Random(Probability::ALWAYS));
         loss.change(Time::from_nanoseconds(20), btu_network::Loss::None);
         let fates = [9, 10, 19, 20].map(|at| {

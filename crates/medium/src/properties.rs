@@ -12,8 +12,8 @@ use crate::*;
 
 const SEED: u64 = 7;
 
-fn coin(name: &str, share: f64) -> Coin {
-    Coin::new(SEED, name, Probability::new(share).unwrap())
+fn bernoulli(name: &str, share: f64) -> Bernoulli {
+    Bernoulli::new(SEED, name, Probability::new(share).unwrap())
 }
 
 /// A stage of each kind, from a number.
@@ -22,9 +22,9 @@ fn stage(kind: u8, share: f64, delay: Span, limit: usize) -> Stage {
     match kind % 5 {
         0 => Stage::Line(Line::new(BitRate::from_megabits_per_second(10), limit)),
         1 => Stage::Delay(Delay::new(delay, limit)),
-        2 => Stage::Loss(Box::new(Loss::new(coin("loss", share), Scope::Every))),
-        3 => Stage::Duplicate(Duplicate::new(coin("duplicate", share))),
-        _ => Stage::Reorder(Box::new(Reorder::new(coin("reorder", share), 3, delay, limit))),
+        2 => Stage::Loss(Box::new(Loss::new(bernoulli("loss", share), Scope::Every))),
+        3 => Stage::Duplicate(Duplicate::new(bernoulli("duplicate", share))),
+        _ => Stage::Reorder(Box::new(Reorder::new(bernoulli("reorder", share), 3, delay, limit))),
     }
 }
 
@@ -80,7 +80,7 @@ fn the_same_happened(one: Journey, other: Journey) -> Result<(), TestCaseError> 
 }
 
 proptest! {
-    /// Each frame and each announced copy leaves or is dropped, once; `drive` checks the books at every step.
+    /// Each frame and each announced copy leaves or is dropped, once; `drive` checks the accounts at every step.
     #[test]
     fn nothing_appears_or_vanishes(stages in stages(5), script in script()) {
         everybody_ends_once(&script, &drive(&mut chain(&stages), &script))?;
@@ -94,9 +94,9 @@ proptest! {
         the_same_happened(exact, late)?;
     }
 
-    /// New books at any moment still balance.
+    /// New accounts at any moment still balance.
     #[test]
-    fn books_opened_under_way_balance(stages in stages(4), script in script(), at in 0usize..120) {
+    fn accounts_opened_under_way_balance(stages in stages(4), script in script(), at in 0usize..120) {
         let mut chain = chain(&stages);
         for (n, &(now, frame)) in script.iter().enumerate() {
             chain.accept(frame, now);

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 4737 for what reordering is: a frame is reordered when one with a higher number came before it, so
 //! each frame held back here counts once. A held frame leaves right behind the `depth`-th frame that passes it, or
-//! when its patience is at an end, because traffic may stop. Deviation from `reorder` of tc-netem(8): that sends a
+//! when its timeout is at an end, because traffic may stop. Deviation from `reorder` of tc-netem(8): that sends a
 //! share of packets ahead of a delay line and needs a delay to work; this one needs none.
 
 use std::collections::VecDeque;
@@ -10,22 +10,22 @@ use std::collections::VecDeque;
 use btu_units::{Bytes, Span, Time};
 
 use crate::account::{Account, Cause};
-use crate::coin::Coin;
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::limit::Limit;
-use crate::outbox::Outbox;
+use crate::random::Bernoulli;
 
 /// A reordering of a share of frames.
 #[derive(Debug)]
 pub struct Reorder {
-    coin: Coin,
+    bernoulli: Bernoulli,
     depth: u32,
-    patience: Span,
+    timeout: Span,
     limit: Limit,
     /// Oldest first; therefore also in the order in which they will leave.
     held: VecDeque<Held>,
-    out: Outbox,
+    out: Departures,
 }
 
 #[derive(Debug)]
@@ -37,15 +37,15 @@ struct Held {
 }
 
 impl Reorder {
-    /// Holds back what `coin` says until `depth` (at least one) frames have passed or `patience` is over; of `limit`
+    /// Holds back what `bernoulli` says until `depth` (at least one) frames have passed or `timeout` is over; of `limit`
     /// only the frames count.
-    pub fn new(coin: Coin, depth: u32, patience: Span, limit: Limit) -> Self {
-        Self { coin, depth: depth.max(1), patience, limit, held: VecDeque::new(), out: Outbox::default() }
+    pub fn new(bernoulli: Bernoulli, depth: u32, timeout: Span, limit: Limit) -> Self {
+        Self { bernoulli, depth: depth.max(1), timeout, limit, held: VecDeque::new(), out: Departures::default() }
     }
 
     fn hold(&mut self, frame: Frame, now: Time) {
         if self.limit.admits(self.held.len(), Bytes::ZERO, Bytes::ZERO) {
-            self.held.push_back(Held { frame, to_pass: self.depth, until: now + self.patience });
+            self.held.push_back(Held { frame, to_pass: self.depth, until: now + self.timeout });
         } else {
             self.out.drop(frame, Cause::StoreFull);
         }
@@ -61,7 +61,7 @@ impl Reorder {
         }
     }
 
-    /// Lets those go whose patience is at an end by `now`.
+    /// Lets those go whose timeout is at an end by `now`.
     fn expire(&mut self, now: Time) {
         while let Some(held) = self.held.pop_front_if(|held| held.until <= now) {
             self.out.send(held.frame, held.until);
@@ -73,7 +73,7 @@ impl Element for Reorder {
     fn accept(&mut self, frame: Frame, now: Time) {
         self.out.receive();
         self.expire(now);
-        if self.coin.toss() { self.hold(frame, now) } else { self.pass(frame, now) }
+        if self.bernoulli.decide() { self.hold(frame, now) } else { self.pass(frame, now) }
     }
 
     fn poll(&mut self, now: Time) -> Step {
@@ -101,8 +101,8 @@ mod tests {
     use btu_units::Probability;
 
     fn reorder(share: f64, depth: u32) -> Reorder {
-        let coin = Coin::new(1, "reorder", Probability::new(share).unwrap());
-        Reorder::new(coin, depth, Span::from_milliseconds(5), Limit::frames(100))
+        let bernoulli = Bernoulli::new(1, "reorder", Probability::new(share).unwrap());
+        Reorder::new(bernoulli, depth, Span::from_milliseconds(5), Limit::frames(100))
     }
 
     fn frames(count: u32) -> Vec<(Time, Frame)> {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_when_traffic_stops() {
+    fn timeout_ends_when_traffic_stops() {
         let mut reorder = reorder(1.0, 3);
         reorder.accept(Frame::new(0, Bytes::new(60)), Time::ZERO);
         let end = Time::from_nanoseconds(5_000_000);

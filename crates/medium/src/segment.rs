@@ -17,38 +17,38 @@ impl Tap {
 }
 
 /// A medium with many taps, driven as an [`crate::Element`] is: [`accept`](Self::accept) each frame that a station hands
-/// over, [`poll`](Self::poll) until [`Passage::Wake`] or [`Passage::Idle`], and again at the wake-up time.
+/// over, [`poll`](Self::poll) until [`SegmentStep::Wake`] or [`SegmentStep::Idle`], and again at the wake-up time.
 ///
 /// * `now` never goes back, over both methods and all taps.
 /// * A driver polls exactly at the wake-up time it was told, or as late as it likes: what is decided does not depend on
 ///   it, only on the times of the frames. A frame accepted at `now` may still take part in whatever has not been
 ///   answered by a poll at an earlier `now`.
 /// * Deliveries come in the order of their due times; a copy for each further listener is announced by
-///   [`Passage::Duplicate`] before it is delivered, so received + duplicated = delivered + dropped + held.
+///   [`SegmentStep::Duplicate`] before it is delivered, so received + duplicated = delivered + dropped + held.
 pub trait Segment {
     /// Takes a frame that the station at `tap` wants to send at `now`.
     fn accept(&mut self, tap: Tap, frame: Frame, now: Time);
 
     /// The next thing that has happened by `now`.
-    fn poll(&mut self, now: Time) -> Passage;
+    fn poll(&mut self, now: Time) -> SegmentStep;
 
-    /// The books since the start or the last reset.
+    /// The accounts since the start or the last reset.
     fn account(&self) -> Account;
 
     /// What the medium was busy with, from the start or the last reset until the last poll's or frame's `now`.
     fn meter(&self) -> Meter;
 
     /// Told before the start: every bridge on the medium knows that the `number`th station is reached through `tap`; see
-    /// [`crate::Audience::announce`].
+    /// [`crate::Listeners::announce`].
     fn announce(&mut self, number: u32, tap: Tap);
 
-    /// Opens new books and meters; frames inside are carried over as received.
+    /// Resets the accounts and meters; frames inside are carried over as received.
     fn reset(&mut self);
 }
 
 /// What a segment's poll answers; see [`crate::Step`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum SegmentStep {
     /// The frame has arrived at the tap with its last bit; it was due at this time, which is not after the poll's `now`.
     Deliver(Tap, Frame, Time),
     /// The frame is gone.

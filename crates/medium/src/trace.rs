@@ -11,10 +11,10 @@ use btu_network::{Discipline, Trace};
 use btu_units::{Bytes, Span, Time};
 
 use crate::account::{Account, Cause};
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::framing::packet;
-use crate::outbox::Outbox;
 use crate::queue::Queue;
 
 /// What Mahimahi's tunnel puts before each packet.
@@ -32,7 +32,7 @@ pub struct TraceLine {
     place: usize,
     /// A frame that was begun, and how many octets of it are left.
     begun: Option<(Frame, u64)>,
-    out: Outbox,
+    out: Departures,
 }
 
 impl TraceLine {
@@ -43,7 +43,7 @@ impl TraceLine {
         let trace = if usable { trace.clone() } else { Trace { opportunities_ms: vec![1] } };
         let queue = Queue::new(discipline, trace.mean_rate(), name, seed);
         let longest = Bytes::new(u64::MAX);
-        Self { trace, queue, longest, lap: Time::ZERO, place: 0, begun: None, out: Outbox::default() }
+        Self { trace, queue, longest, lap: Time::ZERO, place: 0, begun: None, out: Departures::default() }
     }
 
     /// The same line dropping frames longer than `longest`.

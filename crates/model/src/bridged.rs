@@ -33,7 +33,7 @@ impl Hop {
     }
 }
 
-/// Both, with the graver doubt of the two.
+/// Both, with the more severe warning of the two.
 fn add(total: Answer, more: Answer) -> Answer {
     match (total.value, more.value) {
         (None, _) => total,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn doubt_is_handed_on() {
+    fn warning_is_handed_on() {
         let way = |waiting| store_and_forward(Bytes::new(64), &[hop(Answer::of(1.0)), hop(waiting)], Span::ZERO);
         assert!(way(Answer::SATURATED).is_saturated());
         assert_eq!(way(Answer::of(1.0).but(Warning::Optimistic)).warning, Some(Warning::Optimistic));

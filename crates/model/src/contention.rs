@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heavy_load_is_doubtful_and_a_heavier_one_saturates() {
+    fn a_heavy_load_is_unreliable_and_a_heavier_one_saturates() {
         assert_eq!(cable(0.4, FrameTimes::fixed(1.0), 0.01).delay().warning, None);
         assert_eq!(cable(0.6, FrameTimes::fixed(1.0), 0.01).delay().warning, Some(Warning::Optimistic));
         assert!(cable(0.94, FrameTimes::fixed(1.0), 0.01).delay().is_saturated());

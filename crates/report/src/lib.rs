@@ -59,8 +59,8 @@ pub use model::{
     sweep_picture, sweep_text,
 };
 pub use model_check::{
-    Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredBooks, ModelCheck, Verdict, WITHIN, check_csv,
-    check_picture, check_text,
+    Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck, Verdict, WITHIN,
+    check_csv, check_picture, check_text,
 };
 pub use page_text::page_text;
 pub use pictures::svg;

@@ -15,18 +15,18 @@ pub fn markdown(page: &Page) -> String {
     let meanings = page.marks.iter().map(|mark| format!("* {}: {}", mark.word, mark.meaning));
     let meanings = meanings.collect::<Vec<_>>().join("\n");
     let rule = std::iter::once("---".to_owned());
-    let parts = head.chain(remarks).chain([doubts(page)]).chain(sections).chain(rule).chain(footer).chain([meanings]);
+    let parts = head.chain(remarks).chain([warnings(page)]).chain(sections).chain(rule).chain(footer).chain([meanings]);
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-fn doubts(page: &Page) -> String {
-    if page.doubts.is_empty() {
+fn warnings(page: &Page) -> String {
+    if page.warnings.is_empty() {
         return String::new();
     }
-    let each = page.doubts.iter().map(|doubt| {
+    let each = page.warnings.iter().map(|warning| {
         let advice =
-            if doubt.advice.is_empty() { String::new() } else { format!(" *Try: {}*", escaped(&doubt.advice)) };
-        format!("* **{}**: {}.{advice}", escaped(&doubt.title), escaped(&doubt.seen))
+            if warning.advice.is_empty() { String::new() } else { format!(" *Try: {}*", escaped(&warning.advice)) };
+        format!("* **{}**: {}.{advice}", escaped(&warning.title), escaped(&warning.observed))
     });
     format!("## Warnings\n\n{}", each.collect::<Vec<_>>().join("\n"))
 }

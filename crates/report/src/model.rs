@@ -10,7 +10,7 @@ mod search;
 mod submodels;
 mod sweep;
 
-use btu_model::predict::{Doubt, Prediction};
+use btu_model::predict::{Prediction, PredictionWarning};
 
 pub use first::model_page;
 pub use picture::sweep_picture;
@@ -25,7 +25,7 @@ use crate::sheet::{self, wrap};
 /// The whole prediction; lines end with `\n`.
 pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -> String {
     let page = Page { prediction, options: *options, paint: Paint(options.colour) };
-    let mut sections = vec![head(&page, about), doubts(&prediction.doubts, options)];
+    let mut sections = vec![head(&page, about), warnings(&prediction.warnings, options)];
     sections.extend(submodels::blocks(&page));
     sections.extend([flows::lines(&page), flows::transfer(&page), sources(&page)]);
     sheet::page(sections)
@@ -54,12 +54,13 @@ fn head(page: &Page, about: &str) -> Vec<String> {
     lines
 }
 
-/// One paragraph for each doubt.
-fn doubts(doubts: &[Doubt], options: &TextOptions) -> Vec<String> {
+/// One paragraph for each warning.
+fn warnings(warnings: &[PredictionWarning], options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let paragraphs =
-        doubts.iter().flat_map(|doubt| wrap(&format!("! {}: {}.", doubt.place, doubt.message), options.columns(), 2));
-    paragraphs.map(|line| paint.doubt(&line)).collect()
+    let paragraphs = warnings
+        .iter()
+        .flat_map(|warning| wrap(&format!("! {}: {}.", warning.place, warning.message), options.columns(), 2));
+    paragraphs.map(|line| paint.warning(&line)).collect()
 }
 
 /// The closed forms, each with its source and what it takes for granted.

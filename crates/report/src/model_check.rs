@@ -9,7 +9,7 @@ mod verdict;
 use btu_stats::{Estimate, Interval};
 use serde::Serialize;
 
-pub use measured::{Measured, MeasuredBooks};
+pub use measured::{Measured, MeasuredAccounts};
 pub use picture::check_picture;
 pub use text::{check_csv, check_text};
 pub use verdict::{Break, Verdict};

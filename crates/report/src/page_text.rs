@@ -1,7 +1,7 @@
 //! A report for a terminal: the result, what speaks against it, and its tables; figures as theirs.
 
 use crate::head::TextOptions;
-use crate::html::{Block, Cell, Doubt, Page, Section, Table};
+use crate::html::{Block, Cell, Page, PageWarning, Section, Table};
 use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
@@ -9,8 +9,8 @@ use crate::sheet::{Sheet, page, section, wrap};
 /// The page as text; sections that only a file has room for are left out.
 pub fn page_text(report: &Page, options: &TextOptions) -> String {
     let sections = report.sections.iter().filter(|section| !section.appendix);
-    let parts = [headline(report, options), summary(&report.doubts, options)].into_iter();
-    page(parts.chain(sections.map(|section| part(section, options))).chain([doubts(report, options)]).collect())
+    let parts = [headline(report, options), summary(&report.warnings, options)].into_iter();
+    page(parts.chain(sections.map(|section| part(section, options))).chain([warnings(report, options)]).collect())
 }
 
 fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
@@ -19,19 +19,19 @@ fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
     std::iter::once(paint.strong(&report.headline)).chain(remarks.map(|line| paint.quiet(&line))).collect()
 }
 
-/// One line that names the reasons to doubt, where people look first.
-fn summary(doubts: &[Doubt], options: &TextOptions) -> Vec<String> {
-    if doubts.is_empty() {
+/// One line that names the warnings, where people look first.
+fn summary(warnings: &[PageWarning], options: &TextOptions) -> Vec<String> {
+    if warnings.is_empty() {
         return Vec::new();
     }
     let mut titles: Vec<&str> = Vec::new();
-    for doubt in doubts {
-        if !titles.contains(&doubt.title.as_str()) {
-            titles.push(&doubt.title);
+    for warning in warnings {
+        if !titles.contains(&warning.title.as_str()) {
+            titles.push(&warning.title);
         }
     }
-    let text = format!("{} (at the end): {}", count(doubts.len(), "warning"), titles.join(", "));
-    wrap(&text, options.columns(), 2).iter().map(|line| Paint(options.colour).doubt(line)).collect()
+    let text = format!("{} (at the end): {}", count(warnings.len(), "warning"), titles.join(", "));
+    wrap(&text, options.columns(), 2).iter().map(|line| Paint(options.colour).warning(line)).collect()
 }
 
 fn part(part: &Section, options: &TextOptions) -> Vec<String> {
@@ -57,13 +57,13 @@ fn field(cell: &Cell) -> String {
     cell.shown().to_owned() + &interval
 }
 
-fn doubts(report: &Page, options: &TextOptions) -> Vec<String> {
+fn warnings(report: &Page, options: &TextOptions) -> Vec<String> {
     let (paint, width) = (Paint(options.colour), options.columns() - 4);
     let inside = |text: &str, indent| wrap(text, width, indent).into_iter().map(|line| format!("    {line}"));
-    let each = report.doubts.iter().flat_map(|doubt| {
-        let advice = (!doubt.advice.is_empty()).then(|| inside(&format!("try: {}", doubt.advice), 5));
-        let title = format!("  {}", paint.doubt(&doubt.title));
-        std::iter::once(title).chain(inside(&doubt.seen, 0)).chain(advice.into_iter().flatten())
+    let each = report.warnings.iter().flat_map(|warning| {
+        let advice = (!warning.advice.is_empty()).then(|| inside(&format!("try: {}", warning.advice), 5));
+        let title = format!("  {}", paint.warning(&warning.title));
+        std::iter::once(title).chain(inside(&warning.observed, 0)).chain(advice.into_iter().flatten())
     });
     let each: Vec<String> = each.collect();
     if each.is_empty() { each } else { std::iter::once(paint.title("Warnings")).chain(each).collect() }
@@ -78,11 +78,11 @@ mod tests {
         table.rows.push(vec![Cell::text("sort"), Cell::number(Some(1.25))]);
         let open = Section::of("Times", "of every task", vec![Block::Table(table), Block::Text("All of them.".into())]);
         let hidden = Section::of("Settings", "", vec![Block::Text("sysctl".into())]).map(Section::into_appendix);
-        let doubt = Doubt { title: "noise".into(), seen: "it was loud".into(), advice: "be quiet".into() };
+        let warning = PageWarning { title: "noise".into(), observed: "it was loud".into(), advice: "be quiet".into() };
         let report = Page {
             headline: "1.25 s".into(),
             remarks: vec!["on veth".into()],
-            doubts: vec![doubt],
+            warnings: vec![warning],
             sections: open.into_iter().chain(hidden).collect(),
             ..Page::default()
         };

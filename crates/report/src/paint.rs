@@ -15,8 +15,8 @@ impl Paint {
         self.wrap("1", text)
     }
 
-    /// A reason to doubt.
-    pub(crate) fn doubt(self, text: &str) -> String {
+    /// A warning.
+    pub(crate) fn warning(self, text: &str) -> String {
         self.wrap("33", text)
     }
 

@@ -121,9 +121,10 @@ fn named(hosts: &[&str]) -> String {
 fn worst(findings: &Value) -> Vec<String> {
     let missing = findings.as_array().into_iter().flatten().filter(|finding| finding["health"] == "missing");
     let told = missing.filter_map(|finding| {
-        let (topic, seen) = (finding["topic"].as_str()?, finding["seen"].as_str()?);
-        let mend = finding["mend"].as_str().map_or_else(String::new, |mend| format!("; {mend}"));
-        Some(format!("{topic}: {seen}{mend}"))
+        let (topic, seen) = (finding["topic"].as_str()?, finding["observed"].as_str().or(finding["seen"].as_str())?);
+        let fix = finding["fix"].as_str().or(finding["mend"].as_str()); // retired word: runs stored before
+        let fix = fix.map_or_else(String::new, |fix| format!("; {fix}"));
+        Some(format!("{topic}: {seen}{fix}"))
     });
     told.take(MOST_FINDINGS).collect()
 }
@@ -145,7 +146,7 @@ mod tests {
             clock,
             started_after_ns: clock.map(|_| 40_000),
             environment: Value::Null,
-            findings: json!([{"health": "missing", "topic": "netem", "seen": "no kernel module", "mend": "modprobe sch_netem"}]),
+            findings: json!([{"health": "missing", "topic": "netem", "observed": "no kernel module", "fix": "modprobe sch_netem"}]),
         };
         Greeted { name: name.to_owned(), reached: format!("TLS to {name}:7417"), trouble: None, answer: Some(answer) }
     }

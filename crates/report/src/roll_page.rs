@@ -3,8 +3,8 @@
 use btu_suite::roll::{Greeted, Roll};
 use btu_units::Span;
 
-use crate::html::{Block, Cell, Doubt, Page, Section, Table};
-use crate::stored_page::{StoredRun, doubt};
+use crate::html::{Block, Cell, Page, PageWarning, Section, Table};
+use crate::stored_page::{StoredRun, page_warning};
 
 /// Nanoseconds in a millisecond.
 const MILLISECOND: f64 = 1e6;
@@ -13,17 +13,18 @@ const MILLISECOND: f64 = 1e6;
 pub fn roll_page(stored: &StoredRun, roll: &Roll) -> Page {
     let fit = roll.hosts.iter().filter(|host| host.trouble.is_none()).count();
     let headline = format!("{fit} of {} hosts answer as they should", roll.hosts.len());
-    stored.page(headline, roll.hosts.iter().flat_map(doubts).collect(), vec![hosts(roll), versions(roll)])
+    stored.page(headline, roll.hosts.iter().flat_map(warnings).collect(), vec![hosts(roll), versions(roll)])
 }
 
-fn doubts(host: &Greeted) -> Vec<Doubt> {
+fn warnings(host: &Greeted) -> Vec<PageWarning> {
     let name = &host.name;
-    let trouble = host.trouble.as_ref().map(|trouble| doubt("not as it should be", &format!("{name}: {trouble}"), ""));
+    let trouble =
+        host.trouble.as_ref().map(|trouble| page_warning("not as it should be", &format!("{name}: {trouble}"), ""));
     let busy = host.answer.as_ref().and_then(|answer| answer.busy.as_ref());
-    let busy = busy.map(|busy| doubt("busy", &format!("{name}: {busy}"), "try again when it is free"));
+    let busy = busy.map(|busy| page_warning("busy", &format!("{name}: {busy}"), "try again when it is free"));
     let apart = host.answer.as_ref().and_then(btu_suite::roll::Answer::clock_apart_ns).map(|apart| {
         let seen = format!("{name}: its wall clock is off by {}", Span::from_nanoseconds(apart.unsigned_abs()));
-        doubt("clock", &seen, "`timedatectl set-ntp true` there")
+        page_warning("clock", &seen, "`timedatectl set-ntp true` there")
     });
     trouble.into_iter().chain(busy).chain(apart).collect()
 }

@@ -1,13 +1,13 @@
 //! The result of a simulation for a terminal: what speaks against it first, then the tables.
 
-mod doubts;
 mod page;
 mod tables;
+mod warnings;
 
 use btu_medium::sim::{Outcome, Settings};
 
-pub(crate) use doubts::paragraphs;
 pub use page::sim_page;
+pub(crate) use warnings::paragraphs;
 
 use crate::head::TextOptions;
 use crate::number::{count, duration};
@@ -19,7 +19,7 @@ pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> Str
     let page = Page { outcome, options: *options, paint: Paint(options.colour) };
     let mut sections = vec![
         head(&page),
-        paragraphs(&outcome.doubts, options),
+        paragraphs(&outcome.warnings, options),
         tables::flows(&page),
         tables::delays(&page),
         tables::exchanges(&page),
@@ -29,7 +29,7 @@ pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> Str
     if stations {
         sections.push(tables::stations(&page));
     }
-    sections.push(books(&page));
+    sections.push(accounts(&page));
     sheet::page(sections)
 }
 
@@ -71,11 +71,11 @@ fn how(settings: &Settings) -> String {
 }
 
 /// That every frame is accounted for.
-fn books(page: &Page) -> Vec<String> {
-    let books = page.outcome.books;
+fn accounts(page: &Page) -> Vec<String> {
+    let accounts = page.outcome.accounts;
     let text = format!(
-        "Books: {} under way after the warm-up + {} handed over = {} delivered + {} lost + {} still under way.",
-        books.inside_at_start, books.generated, books.delivered, books.dropped, books.inside
+        "Accounts: {} under way after the warm-up + {} handed over = {} delivered + {} lost + {} still under way.",
+        accounts.inside_at_start, accounts.generated, accounts.delivered, accounts.dropped, accounts.inside
     );
     wrap(&text, page.options.columns(), 2).iter().map(|line| page.paint.quiet(line)).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use btu_suite::experiment::Warning;
 
 use crate::head::RunHead;
-use crate::html::{Block, Cell, Doubt, Page, Section, Table};
+use crate::html::{Block, Cell, Page, PageWarning, Section, Table};
 use crate::number::duration;
 use crate::summary::{KeyFigure, Next, Summary, first_estimates};
 
@@ -45,10 +45,10 @@ impl StoredRun<'_> {
     }
 
     /// What was noted while it went on, and what changed on the machine.
-    pub(crate) fn doubts(&self) -> impl Iterator<Item = Doubt> {
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = PageWarning> {
         let advice = "keep the machine's settings as they are while it measures, and measure again";
-        let noted = self.run.notes.iter().map(|note| doubt("seen during the run", note, ""));
-        noted.chain(self.changes.iter().map(move |change| doubt("setting changed", change, advice)))
+        let noted = self.run.notes.iter().map(|note| page_warning("seen during the run", note, ""));
+        noted.chain(self.changes.iter().map(move |change| page_warning("setting changed", change, advice)))
     }
 
     /// Every setting that was recorded, and what changed.
@@ -86,8 +86,8 @@ impl StoredRun<'_> {
         }
     }
 
-    /// The report of a run that has no rating: its result, the reasons to doubt it, its sections, and the machine.
-    pub fn page(&self, headline: String, doubts: Vec<Doubt>, sections: Vec<Option<Section>>) -> Page {
+    /// The report of a run that has no rating: its result, the warnings about it, its sections, and the machine.
+    pub fn page(&self, headline: String, warnings: Vec<PageWarning>, sections: Vec<Option<Section>>) -> Page {
         let RunHead { started, network, profile, machine, seed, .. } = self.run;
         let remarks = [format!("{started}, {network}, {profile} profile"), machine.clone()];
         let Origin { uuid, version, plan_hash, .. } = self.origin;
@@ -97,7 +97,7 @@ impl StoredRun<'_> {
             title: self.title(),
             headline,
             remarks: remarks.into_iter().chain(self.run.about_hosts()).collect(),
-            doubts: self.doubts().chain(doubts).collect(),
+            warnings: self.warnings().chain(warnings).collect(),
             summary: self.summary(first_estimates(&sections), String::new()),
             sections,
             footer: vec![format!("btu {version}, plan {plan_hash}, seed {seed}, run {uuid}.")],
@@ -106,12 +106,12 @@ impl StoredRun<'_> {
     }
 }
 
-/// The reasons to doubt a study of scripted cells.
-pub(crate) fn warned(warnings: &[Warning]) -> Vec<Doubt> {
-    warnings.iter().map(|warning| doubt(warning.cause, &warning.observed, warning.advice)).collect()
+/// the warnings about a study of scripted cells.
+pub(crate) fn warned(warnings: &[Warning]) -> Vec<PageWarning> {
+    warnings.iter().map(|warning| page_warning(warning.cause, &warning.observed, warning.advice)).collect()
 }
 
-/// A reason to doubt.
-pub(crate) fn doubt(title: &str, seen: &str, advice: &str) -> Doubt {
-    Doubt { title: title.to_owned(), seen: seen.to_owned(), advice: advice.to_owned() }
+/// A warning.
+pub(crate) fn page_warning(title: &str, seen: &str, advice: &str) -> PageWarning {
+    PageWarning { title: title.to_owned(), observed: seen.to_owned(), advice: advice.to_owned() }
 }

@@ -2,7 +2,7 @@
 //! most, and what to type next. It is made from the same [`Page`] as every file, so that no suite has a first screen of its own.
 
 use crate::head::TextOptions;
-use crate::html::{Cell, Doubt, Page, Section, Table, tables_of};
+use crate::html::{Cell, Page, PageWarning, Section, Table, tables_of};
 use crate::number::{count, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
@@ -68,7 +68,7 @@ pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let headline = at_most(wrap(&page.headline, width, 2), MOST_OF_HEADLINE, width);
     let limit: Vec<String> =
         if limit.is_empty() { Vec::new() } else { vec![cut(&format!("Limited by {limit}"), width)] };
-    let groups = grouped(&page.doubts);
+    let groups = grouped(&page.warnings);
     let warnings: Vec<String> =
         groups.iter().take(MOST_WARNINGS).map(|text| cut(&format!("! {text}"), width)).collect();
     let left_out = groups.len() - warnings.len();
@@ -86,7 +86,7 @@ pub fn first_screen(page: &Page, options: &TextOptions) -> String {
         figures,
         limit,
         setting.iter().map(|line| paint.quiet(line)).collect(),
-        warnings.iter().map(|line| paint.doubt(line)).collect(),
+        warnings.iter().map(|line| paint.warning(line)).collect(),
         commands,
     ];
     let lines = painted.concat().into_iter().filter(|line| !line.is_empty());
@@ -110,17 +110,17 @@ fn lined_up(figures: &[KeyFigure], width: usize) -> Vec<String> {
 }
 
 /// Warnings with the same title are one, in the order in which they came.
-fn grouped(doubts: &[Doubt]) -> Vec<String> {
-    let mut groups: Vec<(&Doubt, usize)> = Vec::new();
-    for doubt in doubts {
-        match groups.iter_mut().find(|(first, _)| first.title == doubt.title) {
+fn grouped(warnings: &[PageWarning]) -> Vec<String> {
+    let mut groups: Vec<(&PageWarning, usize)> = Vec::new();
+    for warning in warnings {
+        match groups.iter_mut().find(|(first, _)| first.title == warning.title) {
             Some((_, times)) => *times += 1,
-            None => groups.push((doubt, 1)),
+            None => groups.push((warning, 1)),
         }
     }
-    let text = |(doubt, times): (&Doubt, usize)| {
+    let text = |(warning, times): (&PageWarning, usize)| {
         let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-        format!("{}{times}: {}", doubt.title, doubt.seen)
+        format!("{}{times}: {}", warning.title, warning.observed)
     };
     groups.into_iter().map(text).collect()
 }

@@ -33,12 +33,12 @@ fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
     sheet.write_with_format(0, 0, &page.headline, &Format::new().set_bold().set_font_size(16))?;
     let about = std::iter::once(&page.title).chain(&page.remarks).map(|line| (String::new(), line.clone()));
     let marks = page.marks.iter().map(|mark| (format!("mark: {}", mark.word), mark.meaning.clone()));
-    let doubts = page.doubts.iter().map(|doubt| {
-        let advice = if doubt.advice.is_empty() { String::new() } else { format!("\ntry: {}", doubt.advice) };
-        (format!("warning: {}", doubt.title), format!("{}{advice}", doubt.seen))
+    let warnings = page.warnings.iter().map(|warning| {
+        let advice = if warning.advice.is_empty() { String::new() } else { format!("\ntry: {}", warning.advice) };
+        (format!("warning: {}", warning.title), format!("{}{advice}", warning.observed))
     });
     let footer = page.footer.iter().map(|line| (String::new(), line.clone()));
-    for (row, (name, text)) in (2..).zip(about.chain(marks).chain(doubts).chain(footer)) {
+    for (row, (name, text)) in (2..).zip(about.chain(marks).chain(warnings).chain(footer)) {
         sheet.write_with_format(row, 0, name, &strong)?;
         sheet.write_with_format(row, 1, text, &wrapped)?;
     }

@@ -7,7 +7,7 @@ mod sample;
 use btu_medium::sim::{Settings, simulate};
 use btu_model::predict::{Question, Transfer, predict_with};
 use btu_network::{Drawing, library, library_text};
-use btu_report::html::{Cell, Doubt, Page, Section, Table};
+use btu_report::html::{Cell, Page, PageWarning, Section, Table};
 use btu_report::{
     FIRST_SCREEN_LINES, KeyFigure, Next, Summary, TextOptions, comparison_page, first_screen, model_page, sim_page,
 };
@@ -142,11 +142,12 @@ fn twelve_lines_hold_whatever_there_is() {
         interval: "0.9 .. 1.1".to_owned(),
         note: long.clone(),
     };
-    let doubt = |place: usize| Doubt { title: format!("doubt {place}"), seen: long.clone(), advice: String::new() };
-    for (figures, doubts, headline) in [(0, 0, ""), (1, 1, "short"), (40, 30, long.as_str()), (3, 0, long.as_str())] {
+    let warning =
+        |place: usize| PageWarning { title: format!("warning {place}"), observed: long.clone(), advice: String::new() };
+    for (figures, warnings, headline) in [(0, 0, ""), (1, 1, "short"), (40, 30, long.as_str()), (3, 0, long.as_str())] {
         let page = Page {
             headline: headline.to_owned(),
-            doubts: (0..doubts).map(doubt).collect(),
+            warnings: (0..warnings).map(warning).collect(),
             summary: Summary {
                 figures: (0..figures).map(figure).collect(),
                 limit: long.clone(),
@@ -157,9 +158,13 @@ fn twelve_lines_hold_whatever_there_is() {
         };
         let screens = both(&page);
         assert!(screens.contains("> btu show r1 --all"), "{screens}");
-        let shown = screens.matches("! doubt").count() / 2;
-        assert_eq!(shown, doubts.min(3), "{screens}");
-        assert_eq!(screens.contains(&format!("{} more warnings", doubts.saturating_sub(3))), doubts > 3, "{screens}");
+        let shown = screens.matches("! warning").count() / 2;
+        assert_eq!(shown, warnings.min(3), "{screens}");
+        assert_eq!(
+            screens.contains(&format!("{} more warnings", warnings.saturating_sub(3))),
+            warnings > 3,
+            "{screens}"
+        );
     }
 }
 

@@ -86,7 +86,7 @@ fn questions_asked_backwards_are_answered_in_a_sentence() {
         tried: [1.0, 4096.0],
         found: Some(found),
         figure_seconds: Some(4.9e-3),
-        answered: Answered::Formula { beyond: None, doubts: Vec::new() },
+        answered: Answered::Formula { beyond: None, warnings: Vec::new() },
     };
     assert_eq!(
         most_text(&most(Found::UpTo(73.0), ""), &WIDE),
@@ -110,7 +110,7 @@ fn an_answer_says_how_far_to_believe_it() {
         tried: [1.0, 100.0],
         found,
         figure_seconds: Some(1.234_567e-3),
-        answered: Answered::Formula { beyond: Some(beyond), doubts: Vec::new() },
+        answered: Answered::Formula { beyond: Some(beyond), warnings: Vec::new() },
     };
     let optimistic = |found| Beyond { warning: Warning::Optimistic, found };
     let simulated = MostFound {
@@ -124,7 +124,7 @@ fn an_answer_says_how_far_to_believe_it() {
             }),
             replications: 5,
             seed: 1,
-            doubts: Vec::new(),
+            warnings: Vec::new(),
         },
         figure_seconds: Some(4.97e-3),
         ..formula(None, optimistic(Found::Always))

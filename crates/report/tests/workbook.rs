@@ -1,4 +1,4 @@
-//! Workbooks, worked out again by an independent spreadsheet engine (ironcalc) and held against the predictions.
+//! Workbooks, worked out again by an independent spreadsheet engine (ironcalc) and compared with the predictions.
 
 use btu_model::Answer;
 use btu_model::predict::{Prediction, Transfer, predict, predict_transfer};

@@ -1,4 +1,4 @@
-//! One number for many cells, with an interval that believes the more doubtful of two stories.
+//! One number for many cells, with an interval that believes the more unreliable of two stories.
 
 use serde::{Deserialize, Serialize};
 

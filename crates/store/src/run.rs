@@ -84,7 +84,7 @@ named! {
     Level {
         /// For the record.
         Info = "info",
-        /// A reason to doubt.
+        /// A warning.
         Warning = "warning",
         /// A reason to stop.
         Error = "error",

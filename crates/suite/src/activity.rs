@@ -60,7 +60,7 @@ pub enum Work {
 /// Who calls whom. The black boxes listen and the test machine connects, whichever way the data flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Meeting {
+pub enum Rendezvous {
     /// Bind to this address, any free port, and tell the port in [`Word::Ready`].
     Listen(IpAddr),
     /// Connect to a listening worker.
@@ -140,7 +140,7 @@ pub type Token = [u8; 16];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TcpSend {
     /// Who calls whom.
-    pub meeting: Meeting,
+    pub meeting: Rendezvous,
     /// What the receiver says first.
     pub token: Token,
     /// Bytes per system call; the last message of a volume may be shorter.
@@ -157,7 +157,7 @@ pub struct TcpSend {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TcpReceive {
     /// Who calls whom.
-    pub meeting: Meeting,
+    pub meeting: Rendezvous,
     /// What it says to the sender to start it.
     pub token: Token,
     /// Bytes asked for in each system call.
@@ -207,7 +207,7 @@ pub struct Respond {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UdpSend {
     /// Who calls whom: the listener answers the caller's greeting before anything flows.
-    pub meeting: Meeting,
+    pub meeting: Rendezvous,
     /// Said in the greeting.
     pub token: Token,
     /// Payload of one datagram, at least 40 bytes.
@@ -228,7 +228,7 @@ pub struct UdpSend {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UdpReceive {
     /// Who calls whom.
-    pub meeting: Meeting,
+    pub meeting: Rendezvous,
     /// Said in the greeting.
     pub token: Token,
     /// Payload of one datagram.
@@ -292,7 +292,7 @@ pub struct FtpRelay {
     /// Address to listen on, any free port.
     pub address: IpAddr,
     /// Unix socket behind which the world outside the testbed is.
-    pub doorway: PathBuf,
+    pub egress_proxy: PathBuf,
 }
 
 /// The FTP client.
@@ -509,7 +509,7 @@ pub struct FileCopy {
 #[serde(rename_all = "kebab-case")]
 pub enum PipeMeeting {
     /// At an address.
-    Network(Meeting),
+    Network(Rendezvous),
     /// On one machine: wait at a Unix socket of this path.
     ListenAt(PathBuf),
     /// On one machine: come to the Unix socket of this path.

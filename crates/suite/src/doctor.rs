@@ -35,11 +35,14 @@ pub struct Finding {
     /// Whether nothing works without it.
     pub essential: bool,
     /// What was seen.
-    pub seen: String,
+    #[serde(alias = "seen")]
+    pub observed: String,
     /// Why it matters; empty where nothing is wrong.
     #[serde(default)]
-    pub matters: String,
-    /// The command that mends it, where there is one.
+    #[serde(alias = "matters")]
+    pub impact: String,
+    /// The command that fixes it, where there is one.
     #[serde(default)]
-    pub mend: Option<String>,
+    #[serde(alias = "mend")] // retired word: runs stored before
+    pub fix: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! What is asked and what came of it, as data: networks, cells, plans, the orders given to workers and their
 //! reports, and the verdict over a run. Pure: no clock, no socket, no file.
 
+pub mod accounting;
 pub mod activity;
 pub mod app;
-pub mod books;
 mod border;
 pub mod bounds;
 pub mod cell;

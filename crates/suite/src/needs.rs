@@ -8,7 +8,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use crate::activity::{
     Activity, Disk, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe, FilesStation, FilesTask,
-    FtpFetch, HintEnd, Meeting, PipeEnd, PipeMeeting, Request, TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
+    FtpFetch, HintEnd, PipeEnd, PipeMeeting, Rendezvous, Request, TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
 };
 use crate::copy::{FilePlace, MOST_OFFERED, Program};
 
@@ -309,10 +309,10 @@ fn met(meeting: &PipeMeeting) -> Needs<'static> {
     }
 }
 
-fn called(meeting: &Meeting) -> Option<SocketAddr> {
+fn called(meeting: &Rendezvous) -> Option<SocketAddr> {
     match meeting {
-        Meeting::Connect(peer) => Some(*peer),
-        Meeting::Listen(_) => None,
+        Rendezvous::Connect(peer) => Some(*peer),
+        Rendezvous::Listen(_) => None,
     }
 }
 

@@ -92,7 +92,7 @@ pub enum Ready {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// Run this; it is answered with [`Word::Ready`] and [`Word::Ended`].
+    /// Run this; it is answered with [`Message::Ready`] and [`Message::Ended`].
     Run(ProgramOrder),
     /// End it, in order if it can.
     Stop,
@@ -101,7 +101,7 @@ pub enum Task {
 /// What it says, one line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Word {
+pub enum Message {
     /// It waits for a task.
     Waiting,
     /// The program runs, and is ready.

@@ -123,7 +123,7 @@ pub struct Relayed {
     pub back: Bytes,
 }
 
-/// The sending half of a TCP flow's books.
+/// The sending half of a TCP flow's accounts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
     /// Accepted by the kernel.
@@ -134,7 +134,7 @@ pub struct Sent {
     pub tcp: TcpInfo,
 }
 
-/// The receiving half of a TCP flow's books; its clock makes the rate.
+/// The receiving half of a TCP flow's accounts; its clock makes the rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Received {
     /// Handed to the application.
@@ -217,7 +217,7 @@ pub struct Requested {
     pub round_trip: Histogram,
 }
 
-/// The sending half of a UDP stream's books.
+/// The sending half of a UDP stream's accounts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatagramsSent {
     /// Datagrams accepted by the kernel.
@@ -249,7 +249,7 @@ impl DatagramsSent {
     }
 }
 
-/// The receiving half of a UDP stream's books.
+/// The receiving half of a UDP stream's accounts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatagramsReceived {
     /// Different datagrams, each counted once.
@@ -380,7 +380,7 @@ pub struct CellRecord {
     pub stations: Vec<StationCpu>,
     /// The machine's CPU time, and what became of its clocks.
     pub machine: MachineCpu,
-    /// The wire's books.
+    /// The wire's accounts.
     pub wire: WireAccount,
     /// Between the first and the last worker's start.
     pub start_skew_ns: u64,

@@ -98,13 +98,13 @@ fn intervals(hint: &HintPlan) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::activity::{Meeting, PipeEnd, PipeMeeting, UdpReceive};
+    use crate::activity::{PipeEnd, PipeMeeting, Rendezvous, UdpReceive};
     use crate::pipe::{End, Place, Sizes};
 
     fn pipe(size: u64, pairs: u32) -> Room {
         let sizes = Sizes::one(Bytes::new(size));
         let plan = PipePlan { pairs, sizes, ..PipePlan::new(1, Kind::Tcp, Place::Here) };
-        let meeting = PipeMeeting::Network(Meeting::Listen([127, 0, 0, 1].into()));
+        let meeting = PipeMeeting::Network(Rendezvous::Listen([127, 0, 0, 1].into()));
         Activity::Pipe(Box::new(PipeEnd { end: End::Near, meeting, token: [0; 16], plan, turns: false })).room()
     }
 
@@ -114,7 +114,7 @@ mod tests {
         assert!(pipe(1 << 20, 64).memory > pipe(1 << 20, 1).memory && pipe(1, 64).open_files > pipe(1, 1).open_files);
         assert_eq!(pipe(u64::MAX, u32::MAX).memory, Bytes::new(u64::MAX));
         let receive = |expected_datagrams| {
-            let meeting = Meeting::Listen([127, 0, 0, 1].into());
+            let meeting = Rendezvous::Listen([127, 0, 0, 1].into());
             Activity::UdpReceive(UdpReceive {
                 meeting,
                 token: [0; 16],

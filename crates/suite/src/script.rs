@@ -8,8 +8,8 @@ use btu_units::{Bytes, Span};
 
 use crate::activity::{
     Activity, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesStation, FilesTask, FtpFetch, FtpRelay, FtpServe,
-    Meeting, Order, PipeMeeting, Request, Respond, Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend,
-    Work,
+    Order, PipeMeeting, Rendezvous, Request, Respond, Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive,
+    UdpSend, Work,
 };
 use crate::cell::{Component, Load, Row};
 use crate::network::{HostName, HostRole, Impairment, Impairments};
@@ -103,7 +103,7 @@ pub enum FtpSource {
         /// File to fetch.
         file: String,
         /// Unix socket behind which the outside is.
-        doorway: PathBuf,
+        egress_proxy: PathBuf,
     },
 }
 
@@ -182,8 +182,8 @@ fn stream(
     (from, _): (HostRole, HostRole),
     setting: &Setting,
 ) -> (Activity, Activity) {
-    let listen = Meeting::Listen(UNSET);
-    let connect = Meeting::Connect(UNSET_PEER);
+    let listen = Rendezvous::Listen(UNSET);
+    let connect = Rendezvous::Connect(UNSET_PEER);
     let (token, work) = (setting.token, flow_work(component, message, setting));
     // Only the black boxes get small windows: the machine under test is never modified.
     let black_box_window = plan.window;
@@ -231,9 +231,9 @@ fn datagrams(plan: &Plan, message: Bytes, setting: &Setting) -> (Activity, Activ
     let offered = plan.udp_offered;
     let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
     let send =
-        UdpSend { meeting: Meeting::Listen(UNSET), token: setting.token, message, offered, duration, hold: None };
+        UdpSend { meeting: Rendezvous::Listen(UNSET), token: setting.token, message, offered, duration, hold: None };
     let receive = UdpReceive {
-        meeting: Meeting::Connect(UNSET_PEER),
+        meeting: Rendezvous::Connect(UNSET_PEER),
         token: setting.token,
         message,
         // A margin for rounding; more than this was not sent.
@@ -302,8 +302,8 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
             Activity::FtpServe(FtpServe { address: UNSET, password: password.clone() }),
             Activity::FtpFetch(fetch("btu", password, None)),
         ),
-        FtpSource::External { user, password, file, doorway } => (
-            Activity::FtpRelay(FtpRelay { address: UNSET, doorway: doorway.clone() }),
+        FtpSource::External { user, password, file, egress_proxy } => (
+            Activity::FtpRelay(FtpRelay { address: UNSET, egress_proxy: egress_proxy.clone() }),
             Activity::FtpFetch(fetch(user, password, Some(file.clone()))),
         ),
     }
@@ -376,17 +376,17 @@ impl Activity {
             Self::TcpSend(TcpSend { meeting, .. })
             | Self::TcpReceive(TcpReceive { meeting, .. })
             | Self::UdpSend(UdpSend { meeting, .. })
-            | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Listen(address),
+            | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Rendezvous::Listen(address),
             Self::Respond(respond) => respond.on = address,
             Self::FtpServe(serve) => serve.address = address,
             Self::FilesServe(serve) => serve.address = address,
             Self::FtpRelay(relay) => relay.address = address,
             Self::FileReceive(FileServer { on, .. }) | Self::FileOffer(FileServer { on, .. }) => *on = address,
             Self::Relay(relay) => relay.on = address,
-            Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Listen(address)),
-            Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Listen(address)),
+            Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
+            Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
             Self::Draw(draw) => match draw.meeting {
-                PipeMeeting::Network(_) => draw.meeting = PipeMeeting::Network(Meeting::Listen(address)),
+                PipeMeeting::Network(_) => draw.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
                 // On one machine, at a path.
                 PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {}
             },
@@ -410,15 +410,15 @@ impl Activity {
             Self::TcpSend(TcpSend { meeting, .. })
             | Self::TcpReceive(TcpReceive { meeting, .. })
             | Self::UdpSend(UdpSend { meeting, .. })
-            | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Meeting::Connect(peer),
+            | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Rendezvous::Connect(peer),
             Self::Request(request) => request.to = peer,
             Self::FtpFetch(fetch) => fetch.server = peer,
             Self::FileSend(FileClient { to, .. }) | Self::FileFetch(FileClient { to, .. }) => *to = peer,
             Self::FilesTask(FilesTask { place: FilesPlace::Server(server), .. })
             | Self::FilesStation(FilesStation { place: FilesPlace::Server(server), .. }) => *server = peer,
-            Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
-            Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
-            Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Meeting::Connect(peer)),
+            Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
+            Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
+            Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
             Self::Relay(relay) => relay.to = peer,
             Self::Null
             | Self::DrawInside(_)
@@ -483,7 +483,7 @@ mod tests {
             user: "me".to_owned(),
             password: "secret".to_owned(),
             file: "file".to_owned(),
-            doorway: PathBuf::from("/doorway"),
+            egress_proxy: PathBuf::from("/egress_proxy"),
         };
         let settings = [setting(), Setting { ftp: relayed, ..setting() }];
         let scripts =
@@ -519,18 +519,18 @@ mod tests {
     }
 
     fn pipe() -> Activity {
-        let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
+        let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
         Activity::Pipe(Box::new(PipeEnd { end: End::Near, meeting, token: [7; 16], plan: pipe_plan(), turns: false }))
     }
 
     fn hint() -> Activity {
-        let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
+        let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
         let hint = HintPlan::standard(2);
         Activity::Hint(Box::new(HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: pipe_plan() }))
     }
 
     fn drawings() -> [Activity; 3] {
-        let meeting = PipeMeeting::Network(Meeting::Listen(UNSET));
+        let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
         let drawing = Drawing {
             workload: Workload::Vectors,
             protocol: Protocol::Batched,

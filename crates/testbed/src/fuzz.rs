@@ -1,7 +1,7 @@
-//! Entries for fuzzers: whatever comes over a socket of the house or the wire, these return.
+//! Entries for fuzzers: whatever comes over a socket of the testbed or the wire, these return.
 
 pub use crate::capture::fuzz_capture as capture;
-pub use crate::house::fuzz_words as house_words;
+pub use crate::testbed::fuzz_messages as testbed_messages;
 pub use crate::wire::fuzz_control as wire_control;
 
 #[cfg(test)]
@@ -13,7 +13,7 @@ mod tests {
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[{\\[\"a-z0-9:,.\\]} ]{0,80}") {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 super::capture(bytes);
-                super::house_words(bytes);
+                super::testbed_messages(bytes);
                 super::wire_control(bytes);
             }
         }

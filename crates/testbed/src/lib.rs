@@ -5,11 +5,11 @@
 pub mod capture;
 #[doc(hidden)]
 pub mod fuzz;
-pub mod house;
 pub mod netem;
 pub mod offload;
 pub mod pages;
 pub mod port;
 pub mod privilege;
 pub mod processors;
+pub mod testbed;
 pub mod wire;

@@ -12,11 +12,11 @@ use btu_units::Span;
 use crate::clock::{Limit, now};
 use crate::error::TrafficError;
 use crate::sys::stream;
-use crate::tcp::door::Door;
-use crate::tcp::line::{Line, Manner};
+use crate::tcp::acceptor::Acceptor;
+use crate::tcp::line::{Line, SocketConfig};
 
 /// A port that waits for the one caller that presents the token.
-pub struct FlowDoor(Door);
+pub struct FlowDoor(Acceptor);
 
 impl FlowDoor {
     /// Listens on any free port of `address`.
@@ -24,7 +24,7 @@ impl FlowDoor {
     /// # Errors
     /// The address is none of this host's.
     pub fn open(address: IpAddr, callers: &Callers) -> Result<Self, TrafficError> {
-        Door::open(address, &Manner::prompt(), callers).map(Self)
+        Acceptor::open(address, &SocketConfig::prompt(), callers).map(Self)
     }
 
     /// Where it listens.
@@ -64,7 +64,7 @@ impl Flow {
     /// # Errors
     /// The peer cannot be reached within ten seconds or `deadline`, whichever is shorter.
     pub fn connect(peer: SocketAddr, token: &Token, deadline: Span) -> Result<Self, TrafficError> {
-        Line::connect(peer, token, &Manner::prompt(), deadline).map(Self)
+        Line::connect(peer, token, &SocketConfig::prompt(), deadline).map(Self)
     }
 
     /// Connects and says nothing: for protocols that have words of their own for who calls.
@@ -72,7 +72,7 @@ impl Flow {
     /// # Errors
     /// As of [`Self::connect`].
     pub fn open(peer: SocketAddr, deadline: Span) -> Result<Self, TrafficError> {
-        Line::open(peer, &Manner::prompt(), deadline).map(Self)
+        Line::open(peer, &SocketConfig::prompt(), deadline).map(Self)
     }
 
     /// The connection itself without time-outs, for another program that speaks on it.
@@ -101,7 +101,7 @@ impl Flow {
                     limit.check(now(), doing, self.peer())?;
                     return Ok(read);
                 }
-                Err(error) => self.0.excuse(error, limit, doing)?,
+                Err(error) => self.0.retry_or_fail(error, limit, doing)?,
             }
         }
     }

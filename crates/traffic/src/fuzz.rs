@@ -2,7 +2,7 @@
 
 use btu_suite::activity::Token;
 
-use crate::tcp::door::presents;
+use crate::tcp::acceptor::presents;
 use crate::udp::header::{self, Header};
 
 pub use crate::pipe::fuzz_frame as pipe_frame;
@@ -21,7 +21,7 @@ pub fn udp_header(datagram: &[u8]) {
     }
 }
 
-/// What a caller says to a TCP door: only the whole token opens it.
+/// What a caller says to a TCP acceptor: only the whole token opens it.
 pub fn tcp_token(said: &[u8]) {
     let token: Token = std::array::from_fn(|i| i as u8);
     let said = &said[..said.len().min(token.len())];

@@ -43,7 +43,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::thread;
 
-    use btu_suite::activity::{Meeting, PipeEnd, PipeMeeting};
+    use btu_suite::activity::{PipeEnd, PipeMeeting, Rendezvous};
     use btu_suite::peers::Callers;
     use btu_suite::pipe::{End, Kind, PipePlan, Place, Processors};
     use btu_units::Span;
@@ -53,7 +53,7 @@ mod tests {
     fn order(end: End, near: u32, far: u32) -> Order {
         let processors = Some(Processors { near, far });
         let plan = PipePlan { processors, ..PipePlan::new(3, Kind::Tcp, Place::Here) };
-        let meeting = PipeMeeting::Network(Meeting::Listen(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let meeting = PipeMeeting::Network(Rendezvous::Listen(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let part = PipeEnd { end, meeting, token: *b"sixteen byte key", plan, turns: false };
         Order::new(9, Span::from_seconds(20), Activity::Pipe(Box::new(part)))
     }

@@ -7,7 +7,7 @@
 //!
 //! How a TCP flow opens: the side that connects presents the token in `prepare` and waits until the peer's kernel has
 //! acknowledged it; the side that listens takes only a connection that does so. The receiver then says the
-//! token once more, on `go`: that starts the sender. These 16 or 32 bytes are in `TCP_INFO`, never in the books.
+//! token once more, on `go`: that starts the sender. These 16 or 32 bytes are in `TCP_INFO`, never in the accounts.
 //!
 //! How a UDP flow opens is told in `udp/post.rs`; the wire format is in `udp/header.rs`.
 

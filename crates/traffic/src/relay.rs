@@ -7,22 +7,22 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Meeting, Order, Performance, Relay, Token};
+use btu_suite::activity::{Order, Performance, Relay, Rendezvous, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Relayed, Report};
 use btu_units::Bytes;
 
 use crate::clock::{Limit, now, process_cpu, process_cpu_since};
 use crate::error::TrafficError;
-use crate::tcp::door::Seat;
-use crate::tcp::line::{Line, Manner};
+use crate::tcp::acceptor::Endpoint;
+use crate::tcp::line::{Line, SocketConfig};
 
 /// Read at once.
 const ROOM: usize = 64 << 10;
 
 /// A relay that is connected to its target and listens.
 pub(crate) struct Relaying {
-    door: Seat,
+    acceptor: Endpoint,
     target: Line,
     token: Token,
     order: Order,
@@ -31,16 +31,16 @@ pub(crate) struct Relaying {
 impl Relaying {
     /// Connects to the target, with the token, and listens for who knows it.
     pub(crate) fn prepare(order: &Order, part: &Relay, callers: &Callers) -> Result<Self, TrafficError> {
-        let manner = Manner::prompt();
-        let target = Line::connect(part.to, &part.token, &manner, order.deadline)?;
-        let door = Seat::take(&Meeting::Listen(part.on), &part.token, &manner, order.deadline, callers)?;
-        Ok(Self { door, target, token: part.token, order: order.clone() })
+        let config = SocketConfig::prompt();
+        let target = Line::connect(part.to, &part.token, &config, order.deadline)?;
+        let acceptor = Endpoint::take(&Rendezvous::Listen(part.on), &part.token, &config, order.deadline, callers)?;
+        Ok(Self { acceptor, target, token: part.token, order: order.clone() })
     }
 
     fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
         let (started, before) = (now(), process_cpu());
         let limit = Limit::new(started, self.order.deadline, stop);
-        let caller = self.door.meet(&self.token, &limit)?;
+        let caller = self.acceptor.meet(&self.token, &limit)?;
         let (caller_at, target_at) = (caller.peer(), self.target.peer());
         caller.wait_as_long_as_it_takes()?;
         self.target.wait_as_long_as_it_takes()?;
@@ -83,7 +83,7 @@ fn pass(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<u64> {
 
 impl Performance for Relaying {
     fn endpoint(&self) -> Option<SocketAddr> {
-        self.door.endpoint()
+        self.acceptor.endpoint()
     }
 
     fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {

@@ -1,8 +1,8 @@
 //! Whole activities against each other, and against peers that misbehave, over loopback.
 
+mod acceptors;
 mod bad_peers;
 mod datagrams;
-mod doors;
 mod requests;
 mod streams;
 
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Activity, Meeting, Order, Performance, Token};
+use btu_suite::activity::{Activity, Order, Performance, Rendezvous, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_units::Span;
@@ -35,10 +35,10 @@ fn prepare(order: &Order) -> Box<dyn Performance> {
 
 /// Performs both ends, the listener in a thread of its own.
 fn perform(
-    listener: impl FnOnce(Meeting) -> Activity,
+    listener: impl FnOnce(Rendezvous) -> Activity,
     caller: impl FnOnce(SocketAddr) -> Activity,
 ) -> (Result<Report>, Result<Report>) {
-    let listener = prepare(&order(listener(Meeting::Listen(HERE))));
+    let listener = prepare(&order(listener(Rendezvous::Listen(HERE))));
     let endpoint = listener.endpoint().expect("a listener tells where");
     let caller = prepare(&order(caller(endpoint)));
     assert_eq!(caller.endpoint(), None);

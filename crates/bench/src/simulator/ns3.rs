@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use nix::unistd::Uid;
 
 use super::{Size, Told};
-use crate::leash;
+use crate::pinning;
 
 const SOURCE: &str = include_str!("../../ns3/saturated_csma.cc");
 
@@ -22,9 +22,9 @@ impl Program {
         let source = directory.join("saturated_csma.cc");
         std::fs::write(&source, SOURCE).with_context(|| format!("write {}", source.display()))?;
         let path = std::path::absolute(directory.join("saturated_csma"))?;
-        if !leash::succeeds(&mut compile(&source, &path)) {
+        if !pinning::succeeds(&mut compile(&source, &path)) {
             install()?;
-            leash::run(&mut compile(&source, &path)).context("build the ns-3 program")?;
+            pinning::run(&mut compile(&source, &path)).context("build the ns-3 program")?;
         }
         Ok(Self { path })
     }
@@ -38,8 +38,8 @@ impl Program {
 
     pub(super) fn run(&self, size: Size) -> Result<Told> {
         let arguments = [size.stations, size.frame_octets, size.ns3_milliseconds].map(|number| number.to_string());
-        let mut command = leash::command(None, &self.path.display().to_string());
-        let told = leash::run(command.args(arguments))?;
+        let mut command = pinning::command(None, &self.path.display().to_string());
+        let told = pinning::run(command.args(arguments))?;
         serde_json::from_str(&told).with_context(|| format!("ns-3 told `{told}`"))
     }
 }
@@ -58,9 +58,9 @@ fn install() -> Result<()> {
     let mut install = Command::new("apt-get");
     install.args(["install", "--yes", "--no-install-recommends", "libns3-dev", "g++"]);
     install.env("DEBIAN_FRONTEND", "noninteractive");
-    if !leash::succeeds(&mut install) {
-        leash::run(Command::new("apt-get").arg("update"))?;
-        leash::run(&mut install)?;
+    if !pinning::succeeds(&mut install) {
+        pinning::run(Command::new("apt-get").arg("update"))?;
+        pinning::run(&mut install)?;
     }
     Ok(())
 }

@@ -10,14 +10,14 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
 use super::{Size, Told};
-use crate::leash;
+use crate::pinning;
 
 /// Runs the hidden part below as a process.
 pub(super) fn run(size: Size) -> Result<Told> {
     let own = std::env::current_exe().context("find this program")?;
     let arguments = [size.stations, size.frame_octets, size.our_milliseconds].map(|number| number.to_string());
-    let mut command = leash::command(None, &own.display().to_string());
-    let told = leash::run(command.arg("simulate").args(arguments))?;
+    let mut command = pinning::command(None, &own.display().to_string());
+    let told = pinning::run(command.arg("simulate").args(arguments))?;
     serde_json::from_str(&told).with_context(|| format!("the simulator told `{told}`"))
 }
 
@@ -31,8 +31,8 @@ pub(crate) fn simulate(stations: u32, frame_octets: u32, milliseconds: u32) -> R
     let replication = sim::replicate(&drawing, &settings, 0, |_| {})?;
     let seconds = processor_seconds()? - begin;
     let peak_bytes = getrusage(UsageWho::RUSAGE_SELF).context("getrusage")?.max_rss().unsigned_abs() * 1024;
-    let books = replication.books();
-    let told = Told { delivered: books.delivered, dropped: books.dropped, seconds, peak_bytes: Some(peak_bytes) };
+    let accounts = replication.accounts();
+    let told = Told { delivered: accounts.delivered, dropped: accounts.dropped, seconds, peak_bytes: Some(peak_bytes) };
     println!("{}", serde_json::to_string(&told)?);
     Ok(ExitCode::SUCCESS)
 }

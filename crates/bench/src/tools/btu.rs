@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail};
 use btu_suite::activity::{
-    Activity, Meeting, Order, PipeEnd, PipeMeeting, Request, Respond, TcpReceive, TcpSend, Transport, Word, Work,
+    Activity, Order, PipeEnd, PipeMeeting, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, Word, Work,
 };
 use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record;
@@ -16,7 +16,7 @@ use btu_units::{Bytes, Span};
 use super::{Bench, Ends, Outcome, SizeTime};
 use crate::case::Case;
 use crate::lab::FAR;
-use crate::leash;
+use crate::pinning;
 
 const TOKEN: [u8; 16] = *b"btu side by side";
 
@@ -47,9 +47,9 @@ impl WorkerCommand {
 }
 
 pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
-    let before = leash::children_cpu_seconds()?;
+    let before = pinning::children_cpu_seconds()?;
     let (serving, calling) = perform(bench, case, ends)?;
-    let cpu_seconds = leash::children_cpu_seconds()? - before;
+    let cpu_seconds = pinning::children_cpu_seconds()? - before;
     match (serving.outcome, calling.outcome) {
         (record::Outcome::Received(received), record::Outcome::Sent(sent)) => {
             anyhow::ensure!(received.bytes == sent.bytes, "sent {} and received {}", sent.bytes, received.bytes);
@@ -89,10 +89,10 @@ pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> 
         Order::new(bench.seed, Span::from_seconds(30), Activity::Pipe(Box::new(part)))
     };
     let mut far = Worker::start(bench, ends.far)?;
-    let listening = order(End::Far, Meeting::Listen(ends.address.parse()?));
+    let listening = order(End::Far, Rendezvous::Listen(ends.address.parse()?));
     let endpoint = far.prepare(&listening)?.context("the far worker does not listen")?;
     let mut near = Worker::start(bench, ends.near)?;
-    near.prepare(&order(End::Near, Meeting::Connect(endpoint)))?;
+    near.prepare(&order(End::Near, Rendezvous::Connect(endpoint)))?;
     far.go()?;
     near.go()?;
     let mut times = Vec::new();
@@ -112,7 +112,7 @@ fn serving(case: Case) -> Activity {
     let on = FAR.parse().expect("a constant address");
     let message = Bytes::new(case.message_bytes());
     if case.is_stream() {
-        Activity::TcpReceive(TcpReceive { meeting: Meeting::Listen(on), token: TOKEN, message, window: None })
+        Activity::TcpReceive(TcpReceive { meeting: Rendezvous::Listen(on), token: TOKEN, message, window: None })
     } else {
         Activity::Respond(Respond { on, transport: transport(case), token: TOKEN, message })
     }
@@ -121,7 +121,7 @@ fn serving(case: Case) -> Activity {
 fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
     let message = Bytes::new(case.message_bytes());
     if case.is_stream() {
-        let (meeting, work) = (Meeting::Connect(to), Work::For(duration));
+        let (meeting, work) = (Rendezvous::Connect(to), Work::For(duration));
         Activity::TcpSend(TcpSend { meeting, token: TOKEN, message, work, window: None })
     } else {
         Activity::Request(Request { to, transport: transport(case), token: TOKEN, message, duration, every: None })
@@ -136,9 +136,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(bench: &Bench<'_>, end: leash::End) -> Result<Self> {
+    fn start(bench: &Bench<'_>, end: pinning::End) -> Result<Self> {
         let program = bench.worker.program.to_str().context("the program's path is not UTF-8")?;
-        let mut child = leash::command_at(end, program)
+        let mut child = pinning::command_at(end, program)
             .args(bench.worker.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

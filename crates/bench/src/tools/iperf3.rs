@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{Bench, Ends, Outcome, wait_until_listening};
 use crate::case::Case;
-use crate::leash;
+use crate::pinning;
 
 const PORT: u16 = 5201;
 
@@ -26,16 +26,16 @@ struct Received {
 }
 
 pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
-    let before = leash::children_cpu_seconds()?;
+    let before = pinning::children_cpu_seconds()?;
     let mut serving = ends.far("iperf3");
     serving.args(["--server", "--one-off"]).stdout(std::process::Stdio::piped());
     let server = serving.spawn().context("start the iperf3 server")?;
     wait_until_listening(ends.far_process, "tcp", PORT)?;
     let mut asking = ends.near("iperf3");
     asking.args(["--client", ends.address, "--json", "--length", &case.message_bytes().to_string()]);
-    let told = leash::run(asking.args(["--time", &bench.seconds.to_string()]))?;
-    leash::said(&serving, &server.wait_with_output()?)?;
-    let cpu_seconds = leash::children_cpu_seconds()? - before;
+    let told = pinning::run(asking.args(["--time", &bench.seconds.to_string()]))?;
+    pinning::said(&serving, &server.wait_with_output()?)?;
+    let cpu_seconds = pinning::children_cpu_seconds()? - before;
     let Received { bytes, seconds } = read(&told)?;
     Ok(Outcome::Stream { bytes, seconds, cpu_seconds, message_bytes: case.message_bytes() as f64 })
 }

@@ -19,8 +19,8 @@ pub(crate) use btu::WorkerCommand;
 
 use crate::case::{Case, Measure, Tool};
 use crate::lab::{FAR, Lab};
-use crate::leash::{self, End};
 use crate::order::Turn;
+use crate::pinning::{self, End};
 use crate::signature::Repetitions;
 use crate::{signature, wire};
 
@@ -112,12 +112,12 @@ struct Ends<'a> {
 impl Ends<'_> {
     /// A program where the calling end is.
     fn near(&self, program: &str) -> Command {
-        leash::command_at(self.near, program)
+        pinning::command_at(self.near, program)
     }
 
     /// A program where the serving end is.
     fn far(&self, program: &str) -> Command {
-        leash::command_at(self.far, program)
+        pinning::command_at(self.far, program)
     }
 }
 
@@ -228,9 +228,9 @@ fn install(tool: Tool) -> Result<String> {
     }
     let mut install = Command::new("apt-get");
     install.args(["install", "--yes", "--no-install-recommends", name]).env("DEBIAN_FRONTEND", "noninteractive");
-    if !leash::succeeds(&mut install) {
-        leash::run(Command::new("apt-get").arg("update"))?;
-        leash::run(&mut install)?;
+    if !pinning::succeeds(&mut install) {
+        pinning::run(Command::new("apt-get").arg("update"))?;
+        pinning::run(&mut install)?;
     }
     version(tool).ok_or_else(|| anyhow::anyhow!("{name} was installed and still does not run"))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::{Ends, Outcome, SizeTime, wait_until_listening};
-use crate::{lab, leash};
+use crate::{lab, pinning};
 
 const PORT: u16 = 5002;
 
@@ -26,8 +26,8 @@ pub(super) fn run((least, most): (u64, u64), told: Option<u64>, ends: &Ends<'_>)
     };
     let receiver = order(ends.far("NPtcp"), "far").spawn().context("start NPtcp's receiver")?;
     wait_until_listening(ends.far_process, "tcp", PORT)?;
-    leash::run(order(ends.near("NPtcp"), "near").args(["-h", ends.address]))?;
-    leash::end(receiver)?;
+    pinning::run(order(ends.near("NPtcp"), "near").args(["-h", ends.address]))?;
+    pinning::end(receiver)?;
     let told = std::fs::read_to_string(directory.path().join("near")).context("read NPtcp's file")?;
     Ok(Outcome::Signature { times: read(&told)? })
 }

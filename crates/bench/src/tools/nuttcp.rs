@@ -4,12 +4,12 @@ use anyhow::{Context, Result};
 
 use super::{Bench, Ends, Outcome, wait_until_listening};
 use crate::case::Case;
-use crate::leash;
+use crate::pinning;
 
 const PORT: u16 = 5000;
 
 pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
-    let before = leash::children_cpu_seconds()?;
+    let before = pinning::children_cpu_seconds()?;
     let mut serving = ends.far("nuttcp");
     let server = serving
         .args(["-1", "--nofork"])
@@ -25,9 +25,9 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
         &format!("-T{}", bench.seconds),
         ends.address,
     ]);
-    let told = leash::run(&mut asking)?;
-    leash::said(&serving, &server.wait_with_output()?)?;
-    let cpu_seconds = leash::children_cpu_seconds()? - before;
+    let told = pinning::run(&mut asking)?;
+    pinning::said(&serving, &server.wait_with_output()?)?;
+    let cpu_seconds = pinning::children_cpu_seconds()? - before;
     let (bytes, seconds) = read(&told)?;
     Ok(Outcome::Stream { bytes, seconds, cpu_seconds, message_bytes: case.message_bytes() as f64 })
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 
 use super::{Bench, Ends, Outcome, SizeTime, wait_until_listening};
 use crate::case::Case;
-use crate::{leash, signature};
+use crate::{pinning, signature};
 
 const PORT: u16 = 11_111;
 
@@ -23,8 +23,8 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
     wait_until_listening(ends.far_process, if is_tcp { "tcp" } else { "udp" }, PORT)?;
     let mut asking = ends.near("sockperf");
     asking.arg("ping-pong").args(place).args(transport).args(["--full-rtt", "-m"]);
-    let told = leash::run(asking.args([&case.message_bytes().to_string(), "-t", &bench.seconds.to_string()]));
-    leash::end(server)?;
+    let told = pinning::run(asking.args([&case.message_bytes().to_string(), "-t", &bench.seconds.to_string()]));
+    pinning::end(server)?;
     read(&told?)
 }
 
@@ -38,10 +38,10 @@ pub(super) fn latency(ends: &Ends<'_>) -> Result<Outcome> {
     let ask = || {
         let mut asking = ends.near("sockperf");
         asking.arg("ping-pong").args(place).args(["-t", "1", "-m", &signature::SMALL.to_string()]);
-        half(&leash::run(&mut asking)?)
+        half(&pinning::run(&mut asking)?)
     };
     let halves = (0..signature::TRIALS).map(|_| ask()).collect::<Result<Vec<_>>>();
-    leash::end(server)?;
+    pinning::end(server)?;
     let one_way_seconds = halves?.into_iter().fold(f64::INFINITY, f64::min);
     Ok(Outcome::Signature { times: vec![SizeTime { bytes: signature::SMALL, one_way_seconds }] })
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use btu_network::Drawing;
-use btu_testbed::house::RuntimeDirectory;
 use btu_testbed::port::Carriage;
+use btu_testbed::testbed::RuntimeDirectory;
 use btu_testbed::wire::{WireClient, WirePlan};
 
 use super::middle::{Middle, PORTS};
 use crate::case::Tool;
-use crate::{lab, leash};
+use crate::{lab, pinning};
 
 /// A link that is faster than anything here, so that the wire works on every frame and holds none back; it takes superframes.
 const LINK: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
@@ -58,7 +58,7 @@ impl Forwarder {
 }
 
 fn ip(namespace: u32, words: &str) -> Result<String> {
-    leash::run(leash::command(Some(namespace), "ip").args(words.split(' ')))
+    pinning::run(pinning::command(Some(namespace), "ip").args(words.split(' ')))
 }
 
 fn bridge(middle: u32) -> Result<Forwarder> {
@@ -82,7 +82,7 @@ fn carry(middle: u32, carriage: Carriage, text: &str) -> Result<Forwarder> {
     text.push(b'\n');
     File::create(&written)?.write_all(&text).context("write the wire's plan")?;
     let program = std::env::current_exe().context("find the own program")?;
-    let mut command = leash::command(Some(middle), &program.to_string_lossy());
+    let mut command = pinning::command(Some(middle), &program.to_string_lossy());
     let process = command.arg("carry").arg(&socket).stdin(Stdio::from(File::open(&written)?)).spawn();
     let process = process.context("start the wire")?;
     let client = WireClient::connect(&socket)?;

@@ -9,7 +9,7 @@ use btu_testbed::offload;
 use nix::sched::{CloneFlags, setns};
 
 use crate::lab::within_five_seconds;
-use crate::leash;
+use crate::pinning;
 
 /// The stations' addresses, beside those of the other cases.
 pub(super) const NEAR: &str = "198.18.1.1";
@@ -54,7 +54,7 @@ impl Middle {
             (own, format!("neigh add {FAR} lladdr {FAR_MAC_TEXT} dev {NEAR_END}")),
             (Some(far), format!("neigh add {NEAR} lladdr {NEAR_MAC_TEXT} dev {FAR_END}")),
         ] {
-            leash::run(leash::command(namespace, "ip").args(words.split(' ')))?;
+            pinning::run(pinning::command(namespace, "ip").args(words.split(' ')))?;
         }
         Ok(raised)
     }

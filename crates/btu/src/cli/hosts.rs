@@ -68,7 +68,7 @@ pub(crate) struct RatedHosts {
     pub(crate) reaching: Reaching,
     /// For how long a host that was lost is called again before the run ends
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
-    pub(crate) patience: Span,
+    pub(crate) reconnect_timeout: Span,
 }
 
 /// The hosts of a study.
@@ -85,7 +85,7 @@ pub(crate) struct StudyHosts {
     pub(crate) reaching: Reaching,
     /// For how long a host that was lost is called again before the run ends
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
-    pub(crate) patience: Span,
+    pub(crate) reconnect_timeout: Span,
 }
 
 impl StudyHosts {

@@ -136,7 +136,7 @@ pub(crate) struct Beside {
 /// What else is measured than a signature.
 #[derive(Debug, Args)]
 pub(crate) struct Aim {
-    /// The cost of each layer: the transports in turns, size by size, held against the first of them
+    /// The cost of each layer: the transports in turns, size by size, compared with the first of them
     #[arg(long)]
     pub(crate) layers: bool,
     /// The signature of a busy machine beside the idle one, in turns: cpu, disk, transfer

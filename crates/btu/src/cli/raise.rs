@@ -88,7 +88,7 @@ pub(crate) struct Run {
     /// How long that stream and those requests go over the network, where no command is given
     #[arg(long, short, value_name = "TIME", default_value = "20 s", value_parser = quantity::<Span>, conflicts_with = "command")]
     pub(crate) time: Span,
-    /// No books of the wire at the end
+    /// No accounts of the wire at the end
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// The command and its arguments

@@ -36,7 +36,7 @@ const BESIDE: [&str; 24] = [
     "scratch",
     "scratch_limit",
     "ftp_server",
-    "patience",
+    "reconnect_timeout",
     "identity",
     "revoked",
     "pair",

@@ -12,7 +12,7 @@ use crate::cli::Reaching;
 use crate::exit::Refusal;
 
 /// Reads everything that the options name; a host that was lost is called again for so long.
-pub(super) fn access(reaching: &Reaching, patience: Span) -> anyhow::Result<Access> {
+pub(super) fn access(reaching: &Reaching, reconnect_timeout: Span) -> anyhow::Result<Access> {
     let executable = std::env::current_exe().context("finding this program's own file")?;
     let binary = reaching.ssh_binary.clone().unwrap_or_else(|| executable.clone());
     Ok(Access {
@@ -21,7 +21,7 @@ pub(super) fn access(reaching: &Reaching, patience: Span) -> anyhow::Result<Acce
         binary: Program::at(binary),
         executable,
         controller: controller(),
-        patience: Duration::from(patience),
+        timeout: Duration::from(reconnect_timeout),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The three hosts of `btu rate`: who they are, and what can be measured on them.
 
-use btu_control::coordinator::{CoordinatorError, Party};
+use btu_control::coordinator::{CoordinatorError, HostSet};
 use btu_network::{Host, HostAddressError};
 use btu_suite::cell::Component;
 use btu_suite::network::{HostName, HostRole, Machines};
@@ -59,7 +59,7 @@ fn usage(problem: String) -> Refusal {
 
 /// Hosts that are ours.
 pub(crate) struct Gathered {
-    pub(crate) party: Party,
+    pub(crate) party: HostSet,
     /// What has to be said of the run before it begins.
     pub(crate) warnings: Vec<String>,
 }
@@ -72,8 +72,8 @@ pub(crate) fn gather(
     options: &RatedHosts,
     resumed: Option<&str>,
 ) -> anyhow::Result<Gathered> {
-    let access = access(&options.reaching, options.patience)?;
-    let mut party = Party::gather(machines, &access, resumed).map_err(refused)?;
+    let access = access(&options.reaching, options.reconnect_timeout)?;
+    let mut party = HostSet::connect_all(machines, &access, resumed).map_err(refused)?;
     let survey = party.survey(plan).map_err(refused)?;
     let impaired = |component: &Component| !component.impairment().is_none();
     let mut warnings = Vec::new();

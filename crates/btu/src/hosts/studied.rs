@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use btu_control::coordinator::Party;
+use btu_control::coordinator::HostSet;
 use btu_network::Host;
 use btu_suite::experiment::{Experiment, calls};
 use btu_suite::network::{HostName, Machine, Machines, Reached};
@@ -80,9 +80,9 @@ pub(crate) fn gather_for<E: Experiment>(
     plan: &E,
     options: &StudyHosts,
     run: Option<&str>,
-) -> anyhow::Result<Party> {
-    let access = access(&options.reaching, options.patience)?;
-    let mut party = Party::gather(machines, &access, run).map_err(refused)?;
+) -> anyhow::Result<HostSet> {
+    let access = access(&options.reaching, options.reconnect_timeout)?;
+    let mut party = HostSet::connect_all(machines, &access, run).map_err(refused)?;
     party.reach(&calls(plan)).map_err(refused)?;
     Ok(party)
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use btu_network::Drawing;
 use btu_suite::record::WireAccount;
-use btu_testbed::house::{self, Lifeline, NetworkHouse, NetworkRequest, Registry, Rising, Signals};
+use btu_testbed::testbed::{self, KeepAlive, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals};
 
 use super::words::{Order, Record};
 use crate::rate;
@@ -19,7 +19,7 @@ use crate::rate;
 /// What a replication may take beside its own time: the last packets, starting, and a busy machine.
 const FURTHER: Duration = Duration::from_secs(30);
 
-/// How long frames that are still on the wire are waited for before the books are closed.
+/// How long frames that are still on the wire are waited for before the accounts are closed.
 const DRAINING: Duration = Duration::from_secs(2);
 
 /// Time between two looks.
@@ -28,22 +28,22 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Lets a thread that waits for signals end what another does.
 #[derive(Default)]
-pub(super) struct Stop(Mutex<(bool, Option<Lifeline>)>);
+pub(super) struct Stop(Mutex<(bool, Option<KeepAlive>)>);
 
 impl Stop {
     /// Takes down what stands, and whatever is raised afterwards.
     pub(super) fn now(&self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 = true;
-        state.1.iter().for_each(Lifeline::cut);
+        state.1.iter().for_each(KeepAlive::cut);
     }
 
-    fn guard(&self, lifeline: Lifeline) {
+    fn guard(&self, keep_alive: KeepAlive) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.0 {
-            lifeline.cut();
+            keep_alive.cut();
         }
-        state.1 = Some(lifeline);
+        state.1 = Some(keep_alive);
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Field<'a> {
 }
 
 struct Standing {
-    house: NetworkHouse,
+    raised: RaisedNetwork,
     /// Without its traffic.
     drawing: Drawing,
 }
@@ -70,15 +70,19 @@ impl<'a> Field<'a> {
         Ok(Self { signals, stop, source, seed, executable, standing: None })
     }
 
-    /// Measures one replication; the network's own books beside it. `glance` is called now and then.
-    pub(super) fn measure(&mut self, order: &Order, glance: impl Fn()) -> anyhow::Result<(Record, WireAccount)> {
+    /// Measures one replication; the network's own accounts beside it. `report_progress` is called now and then.
+    pub(super) fn measure(
+        &mut self,
+        order: &Order,
+        report_progress: impl Fn(),
+    ) -> anyhow::Result<(Record, WireAccount)> {
         let directory = self.stand(&order.drawing)?;
-        house::open_books(&directory)?;
+        testbed::reset_accounts(&directory)?;
         let child = self.start(&directory, order)?;
-        let record = await_record(child, Duration::from(order.duration) + FURTHER, glance)?;
+        let record = await_record(child, Duration::from(order.duration) + FURTHER, report_progress)?;
         let account = drained(&directory)?;
         if held(&account) > 0 {
-            // What is still inside would be in the next books.
+            // What is still inside would be in the next accounts.
             self.lower()?;
         }
         Ok((record, account))
@@ -87,8 +91,8 @@ impl<'a> Field<'a> {
     /// Takes down what stands.
     pub(super) fn lower(&mut self) -> anyhow::Result<()> {
         let Some(standing) = self.standing.take() else { return Ok(()) };
-        let fallen = standing.house.fallen();
-        standing.house.lower()?;
+        let fallen = standing.raised.fallen();
+        standing.raised.lower()?;
         match fallen {
             Some(event) => bail!("{event} under way, so the network fell"),
             None => Ok(()),
@@ -99,14 +103,14 @@ impl<'a> Field<'a> {
     fn stand(&mut self, drawing: &Drawing) -> anyhow::Result<PathBuf> {
         let bare = Drawing { traffic: Vec::new(), ..drawing.clone() };
         if let Some(standing) = self.standing.as_ref().filter(|standing| standing.drawing == bare) {
-            return Ok(standing.house.directory().to_owned());
+            return Ok(standing.raised.directory().to_owned());
         }
         self.lower()?;
-        let rising = Rising::begin(self.request(&bare)?)?;
-        self.stop.guard(rising.lifeline());
-        let house = rising.finish()?;
-        let directory = house.directory().to_owned();
-        self.standing = Some(Standing { house, drawing: bare });
+        let rising = RaisingNetwork::begin(self.request(&bare)?)?;
+        self.stop.guard(rising.keep_alive());
+        let raised = rising.finish()?;
+        let directory = raised.directory().to_owned();
+        self.standing = Some(Standing { raised, drawing: bare });
         Ok(directory)
     }
 
@@ -145,9 +149,9 @@ impl<'a> Field<'a> {
 }
 
 /// What the process in the network says in the end.
-fn await_record(mut child: Child, patience: Duration, glance: impl Fn()) -> anyhow::Result<Record> {
+fn await_record(mut child: Child, timeout: Duration, report_progress: impl Fn()) -> anyhow::Result<Record> {
     let output = child.stdout.take().context("a pipe is missing")?;
-    let said = listen(output, patience, glance);
+    let said = listen(output, timeout, report_progress);
     if said.is_err() {
         // It may have ended by itself.
         child.kill().ok();
@@ -160,7 +164,7 @@ fn await_record(mut child: Child, patience: Duration, glance: impl Fn()) -> anyh
     serde_json::from_str(&said).context("understanding the stations' record")
 }
 
-fn listen(mut output: ChildStdout, patience: Duration, glance: impl Fn()) -> anyhow::Result<String> {
+fn listen(mut output: ChildStdout, timeout: Duration, report_progress: impl Fn()) -> anyhow::Result<String> {
     let (tell, told) = mpsc::channel();
     let read = move || {
         let mut said = String::new();
@@ -168,21 +172,21 @@ fn listen(mut output: ChildStdout, patience: Duration, glance: impl Fn()) -> any
         tell.send(output.read_to_string(&mut said).map(|_| said)).ok();
     };
     thread::Builder::new().name("record".to_owned()).spawn(read)?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
         match told.recv_timeout(GLANCE) {
             Ok(said) => return said.context("hearing the stations"),
-            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => glance(),
-            Err(_) => bail!("the stations did not answer within {} s", patience.as_secs()),
+            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => report_progress(),
+            Err(_) => bail!("the stations did not answer within {} s", timeout.as_secs()),
         }
     }
 }
 
-/// The wire's books when nothing is on it any more, or as they are after a while.
+/// The wire's accounts when nothing is on it any more, or as they are after a while.
 fn drained(directory: &std::path::Path) -> anyhow::Result<WireAccount> {
     let deadline = Instant::now() + DRAINING;
     loop {
-        let account = house::account(directory)?;
+        let account = testbed::account(directory)?;
         if held(&account) == 0 || Instant::now() > deadline {
             return Ok(account);
         }

@@ -7,7 +7,7 @@ use btu_control::coordinator::{CoordinatorError, Interrupt};
 use btu_network::{Arrivals, Drawing, Flow, Sizes, Target};
 use btu_report::Measured;
 use btu_suite::record::WireAccount;
-use btu_testbed::house::{self, Signals};
+use btu_testbed::testbed::{self, Signals};
 use btu_traffic::probe::{AROUND_PAYLOAD, LEAST_PAYLOAD, MOST_PARCELS};
 use btu_units::Span;
 use nix::sys::signal::Signal;
@@ -22,7 +22,7 @@ use crate::exit::Refusal;
 /// The shortest replication: starting takes a moment, and nine tenths of it count.
 const SHORTEST: Span = Span::from_milliseconds(200);
 
-/// One replication: the stations' record, and the wire's books of the same time.
+/// One replication: the stations' record, and the wire's accounts of the same time.
 pub(super) type Replication = (Record, WireAccount);
 
 /// How the points are measured.
@@ -45,7 +45,7 @@ impl<'a> Method<'a> {
             return Err(Refusal::Usage(problem).into());
         }
         for drawing in points.iter().map(|turned| &turned.drawing) {
-            house::check(drawing)?;
+            testbed::check(drawing)?;
             drawing.traffic.iter().try_for_each(offerable)?;
         }
         Ok(method)
@@ -143,7 +143,7 @@ fn offerable(flow: &Flow) -> Result<(), Refusal> {
 /// Why packets of this drawing cannot be sent as UDP as they are drawn; empty where they can.
 fn unsendable(drawing: &Drawing, duration: Span) -> Vec<String> {
     let least = (AROUND_PAYLOAD + LEAST_PAYLOAD).count();
-    let most = house::longest_frame(drawing).count();
+    let most = testbed::longest_frame(drawing).count();
     let reasons = drawing.traffic.iter().filter_map(|flow| {
         let (shortest, longest) = bounds(&flow.sizes);
         let what = format!("{} sends frames of {shortest} to {longest} B", flow.name);

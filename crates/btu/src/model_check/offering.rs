@@ -9,8 +9,8 @@ use anyhow::Context;
 use btu_medium::sim::{Offer, offers};
 use btu_network::{Drawing, StationId};
 use btu_stats::Welford;
-use btu_testbed::{house, wire};
-use btu_traffic::probe::{self, AROUND_PAYLOAD, Fate, Log, Parcel, Patience};
+use btu_testbed::{testbed, wire};
+use btu_traffic::probe::{self, AROUND_PAYLOAD, Log, PacketOutcome, ScheduledPacket, Timeouts};
 use btu_units::{Bytes, Span};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -21,7 +21,7 @@ use crate::terminal;
 const MOST_LATE: Span = Span::from_seconds(1);
 
 /// How long packets may be under way after the last was sent, at most.
-const PATIENCE: Span = Span::from_seconds(10);
+const TIMEOUT: Span = Span::from_seconds(10);
 
 /// Open files beside one for each station.
 const FURTHER_FILES: u64 = 64;
@@ -38,10 +38,10 @@ pub(crate) fn offer(directory: &Path) -> anyhow::Result<()> {
         .into_iter()
         .collect();
     let sockets = sockets(directory, &order.drawing, &stations)?;
-    let parcels: Vec<Parcel> = offers.iter().map(|offer| parcel(offer, &stations)).collect();
+    let parcels: Vec<ScheduledPacket> = offers.iter().map(|offer| parcel(offer, &stations)).collect();
     // This thread sends.
     let _wakefulness = wire::prepare();
-    let log = probe::offer(&sockets, &parcels, Patience { lateness: MOST_LATE, arrival: PATIENCE })?;
+    let log = probe::offer(&sockets, &parcels, Timeouts { lateness: MOST_LATE, arrival: TIMEOUT })?;
     terminal::print(&serde_json::to_string(&record(&order, &offers, &log))?)
 }
 
@@ -55,33 +55,33 @@ fn sockets(directory: &Path, drawing: &Drawing, stations: &[StationId]) -> anyho
     }
     let open = |&station: &StationId| {
         let station = drawing.station(station);
-        Ok(house::inside(directory, &station.name, || probe::socket(station.address))??)
+        Ok(testbed::inside(directory, &station.name, || probe::socket(station.address))??)
     };
     stations.iter().map(open).collect()
 }
 
-fn parcel(offer: &Offer, stations: &[StationId]) -> Parcel {
+fn parcel(offer: &Offer, stations: &[StationId]) -> ScheduledPacket {
     // Every station of an offer was collected from the offers; nothing is sent to all.
     let place = |station: StationId| stations.binary_search(&station).unwrap_or_default() as u32;
     let payload = Bytes::new(offer.size.count().saturating_sub(AROUND_PAYLOAD.count()));
-    Parcel { due: offer.at, from: place(offer.from), to: place(offer.to.unwrap_or(offer.from)), payload }
+    ScheduledPacket { due: offer.at, from: place(offer.from), to: place(offer.to.unwrap_or(offer.from)), payload }
 }
 
 fn record(order: &Order, offers: &[Offer], log: &Log) -> Record {
     let inside_at = |time: Span| {
-        let both = offers.iter().zip(&log.fates);
-        both.filter(|(offer, fate)| offer.at <= time && fate.arrived.is_some_and(|at| at > time)).count() as u64
+        let both = offers.iter().zip(&log.outcomes);
+        both.filter(|(offer, outcome)| offer.at <= time && outcome.arrived.is_some_and(|at| at > time)).count() as u64
     };
     let flows = (0..order.drawing.traffic.len() as u32).map(|flow| {
-        let own = offers.iter().zip(&log.fates).filter(move |(offer, _)| offer.flow == flow);
+        let own = offers.iter().zip(&log.outcomes).filter(move |(offer, _)| offer.flow == flow);
         flow_record(order, own)
     });
-    let sent = log.fates.iter().filter(|fate| fate.sent.is_some()).count() as u64;
+    let sent = log.outcomes.iter().filter(|outcome| outcome.sent.is_some()).count() as u64;
     Record {
         flows: flows.collect(),
         sent,
-        received: log.fates.iter().filter(|fate| fate.arrived.is_some()).count() as u64,
-        unsent: log.fates.len() as u64 - sent - log.refused,
+        received: log.outcomes.iter().filter(|outcome| outcome.arrived.is_some()).count() as u64,
+        unsent: log.outcomes.len() as u64 - sent - log.refused,
         refused: log.refused,
         buffer_drops: log.buffer_drops,
         inside_at_start: inside_at(order.warm_up),
@@ -89,15 +89,15 @@ fn record(order: &Order, offers: &[Offer], log: &Log) -> Record {
     }
 }
 
-fn flow_record<'a>(order: &Order, packets: impl Iterator<Item = (&'a Offer, &'a Fate)>) -> FlowRecord {
+fn flow_record<'a>(order: &Order, packets: impl Iterator<Item = (&'a Offer, &'a PacketOutcome)>) -> FlowRecord {
     let (mut delays, mut lateness) = (Welford::default(), Welford::default());
     let mut record = FlowRecord::default();
-    for (offer, fate) in packets {
-        record.in_time += u64::from(fate.arrived.is_some_and(|at| at > order.warm_up && at <= order.duration));
-        let Some(sent) = fate.sent.filter(|_| offer.at >= order.warm_up) else { continue };
+    for (offer, outcome) in packets {
+        record.in_time += u64::from(outcome.arrived.is_some_and(|at| at > order.warm_up && at <= order.duration));
+        let Some(sent) = outcome.sent.filter(|_| offer.at >= order.warm_up) else { continue };
         record.sent += 1;
         lateness.push(sent.saturating_sub(offer.at).seconds());
-        if let Some(arrived) = fate.arrived {
+        if let Some(arrived) = outcome.arrived {
             record.received += 1;
             record.octets += offer.size.count();
             delays.push(arrived.saturating_sub(offer.at).seconds());
@@ -115,8 +115,9 @@ mod tests {
         let ms = Span::from_milliseconds;
         let (from, to, size) = (StationId(0), Some(StationId(1)), Bytes::new(1000));
         let offers = packets.iter().map(|&(due, _)| Offer { at: ms(due), flow: 0, from, to, size }).collect();
-        let fates = packets.iter().map(|&(due, at)| Fate { sent: Some(ms(due + 1)), arrived: at.map(ms) }).collect();
-        (offers, Log { fates, ..Log::default() })
+        let outcomes =
+            packets.iter().map(|&(due, at)| PacketOutcome { sent: Some(ms(due + 1)), arrived: at.map(ms) }).collect();
+        (offers, Log { outcomes, ..Log::default() })
     }
 
     fn order() -> Order {

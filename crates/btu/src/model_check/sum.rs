@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use btu_network::{Drawing, Medium};
-use btu_report::{Measured, MeasuredBooks};
+use btu_report::{Measured, MeasuredAccounts};
 use btu_stats::{Level, arithmetic_mean, mean_interval};
 use btu_suite::record::WireAccount;
 use btu_units::Span;
@@ -47,7 +47,7 @@ struct Network<'a> {
     counted: Span,
     /// Whether frames may be damaged: the receiver's kernel drops those, and tells nobody.
     damages: bool,
-    books: MeasuredBooks,
+    accounts: MeasuredAccounts,
     wire_late_seconds: f64,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Network<'a> {
             replications,
             counted: duration.saturating_sub(warm_up(duration)),
             damages: damages(drawing),
-            books: books(replications),
+            accounts: accounts(replications),
             wire_late_seconds: arithmetic_mean(&lateness.collect::<Vec<_>>()).unwrap_or(0.0) / 1e9,
         }
     }
@@ -79,14 +79,14 @@ impl<'a> Network<'a> {
             received,
             sender_late_seconds: arithmetic_mean(&lateness).unwrap_or(0.0),
             wire_late_seconds: self.wire_late_seconds,
-            network: self.books.clone(),
+            network: self.accounts.clone(),
         }
     }
 
     /// By the simulator's rule: full queues drop more than a little of the flow, or it falls behind while the network fills.
     fn is_overloaded(&self, records: &[&FlowRecord], sent: u64, received: u64) -> bool {
-        let dropped: u64 = self.books.dropped.values().sum();
-        let full = self.books.dropped.get(QUEUE_FULL).copied().unwrap_or(0) as f64 / dropped.max(1) as f64;
+        let dropped: u64 = self.accounts.dropped.values().sum();
+        let full = self.accounts.dropped.get(QUEUE_FULL).copied().unwrap_or(0) as f64 / dropped.max(1) as f64;
         let overflow = full * share(sent - received, sent);
         let falls_behind = (total(records, |record| record.in_time) as f64) < sent as f64 * (1.0 - GROWN);
         overflow > LOST || (falls_behind && self.is_growing())
@@ -95,7 +95,7 @@ impl<'a> Network<'a> {
     fn is_growing(&self) -> bool {
         let sum = |figure: fn(&Record) -> u64| self.replications.iter().map(|(record, _)| figure(record)).sum::<u64>();
         let grown = sum(|record| record.inside_at_end).saturating_sub(sum(|record| record.inside_at_start)) as f64;
-        grown > GROWN * self.books.sent as f64 && grown > 10.0 * self.replications.len() as f64
+        grown > GROWN * self.accounts.sent as f64 && grown > 10.0 * self.replications.len() as f64
     }
 
     /// Why what a flow measured is not the network's doing, or not all of it.
@@ -107,7 +107,7 @@ impl<'a> Network<'a> {
             (sum(|record| record.refused), "packets were refused by the senders' kernels"),
             (sum(|record| record.buffer_drops), "packets arrived faster than they could be taken"),
             (missed, "packets came faster than the wire could take them"),
-            (self.unexplained(), "packets are missing, and no books say why"),
+            (self.unexplained(), "packets are missing, and no accounts say why"),
         ];
         let counted =
             counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
@@ -124,10 +124,10 @@ impl<'a> Network<'a> {
 
     /// Packets that neither arrived, nor were dropped where it is noted, nor are under way.
     fn unexplained(&self) -> u64 {
-        let noted: u64 = self.books.dropped.values().sum();
+        let noted: u64 = self.accounts.dropped.values().sum();
         let machine: u64 =
             self.replications.iter().map(|(record, account)| record.buffer_drops + account.port_drops).sum();
-        if self.damages { 0 } else { self.books.lost.saturating_sub(noted + machine) }
+        if self.damages { 0 } else { self.accounts.lost.saturating_sub(noted + machine) }
     }
 }
 
@@ -139,19 +139,19 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-fn books(replications: &[Replication]) -> MeasuredBooks {
-    let mut books = MeasuredBooks::default();
+fn accounts(replications: &[Replication]) -> MeasuredAccounts {
+    let mut accounts = MeasuredAccounts::default();
     for (record, account) in replications {
         let in_flight = held(account).min(record.sent - record.received);
-        books.sent += record.sent;
-        books.received += record.received;
-        books.in_flight += in_flight;
-        books.lost += record.sent - record.received - in_flight;
+        accounts.sent += record.sent;
+        accounts.received += record.received;
+        accounts.in_flight += in_flight;
+        accounts.lost += record.sent - record.received - in_flight;
         for (cause, frames) in drops(account) {
-            *books.dropped.entry(cause.clone()).or_insert(0) += frames;
+            *accounts.dropped.entry(cause.clone()).or_insert(0) += frames;
         }
     }
-    books
+    accounts
 }
 
 fn drops(account: &WireAccount) -> BTreeMap<String, u64> {
@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn replications_make_a_mean_with_its_interval_and_one_set_of_books() {
+    fn replications_make_a_mean_with_its_interval_and_one_set_of_accounts() {
         let mut second = replication(3, &[("loss", 2), ("no route", 7)], 1);
         second.0.flows[0].delay_seconds = Some(2e-3);
         let measured = measured(&[replication(0, &[], 0), second]);
         let delay = measured.delay.unwrap();
         assert!((delay.value - 1.5e-3).abs() < 1e-12 && delay.interval.is_some());
         assert!(measured.void.is_empty() && !measured.overloaded, "{measured:?}");
-        let MeasuredBooks { sent, received, dropped, lost, in_flight } = measured.network;
+        let MeasuredAccounts { sent, received, dropped, lost, in_flight } = measured.network;
         assert_eq!((sent, received, lost, in_flight), (2000, 1997, 2, 1));
         assert_eq!(dropped, BTreeMap::from([("loss".to_owned(), 2)]));
         assert!((measured.wire_late_seconds - 20e-6).abs() < 1e-7, "within the histogram's grain");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_books_explain_makes_a_point_void() {
+    fn what_no_accounts_explain_makes_a_point_void() {
         let void = |replication: Replication| measured(&[replication]).void.join("; ");
         assert!(void(replication(3, &[("loss", 2)], 0)).contains("1 packets are missing"));
         let mut full = replication(3, &[("loss", 2)], 0);

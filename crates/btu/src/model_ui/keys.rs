@@ -42,7 +42,7 @@ impl State {
             Mode::Path { line, .. } => self.path(line, key),
             Mode::Overwrite(path) => self.overwrite(path, key),
             Mode::Help(place) => self.mode = scrolled(key, place).map_or(Mode::Browse, Mode::Help),
-            Mode::Doubts(place) => self.mode = scrolled(key, place).map_or(Mode::Browse, Mode::Doubts),
+            Mode::Warnings(place) => self.mode = scrolled(key, place).map_or(Mode::Browse, Mode::Warnings),
         }
     }
 
@@ -72,7 +72,7 @@ impl State {
             }
             KeyCode::Tab | KeyCode::BackTab => self.toggle_axis(),
             KeyCode::Char('f') => self.next_figure(),
-            KeyCode::Char('w') => self.mode = Mode::Doubts(0),
+            KeyCode::Char('w') => self.mode = Mode::Warnings(0),
             KeyCode::Char('s') => self.begin_saving(),
             KeyCode::Char('?') | KeyCode::F(1) => self.mode = Mode::Help(0),
             KeyCode::Char('q') => self.wish = Some(Wish::Quit),

@@ -3,7 +3,7 @@
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use btu_testbed::house::Signals;
+use btu_testbed::testbed::Signals;
 use nix::sys::signal::Signal;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};

@@ -71,7 +71,7 @@ pub(super) enum Mode {
     Overwrite(PathBuf),
     /// Pages to read, and how far they are scrolled.
     Help(u16),
-    Doubts(u16),
+    Warnings(u16),
 }
 
 /// Whose delay the curve shows.

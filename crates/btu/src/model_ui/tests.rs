@@ -51,7 +51,7 @@ fn what_the_file_does_not_take_goes_back_to_what_it_took() {
 }
 
 #[test]
-fn bad_input_stays_to_be_mended() {
+fn bad_input_stays_to_be_corrected() {
     let mut bench = Bench::open(&["ethernet-shared-10"]);
     choose(&mut bench, "ether.rate");
     type_value(&mut bench, "10 MB/s");

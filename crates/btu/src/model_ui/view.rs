@@ -45,7 +45,7 @@ impl Palette {
         self.of(Color::Green, Modifier::BOLD).add_modifier(Modifier::BOLD)
     }
 
-    fn doubt(self) -> Style {
+    fn warning(self) -> Style {
         self.of(Color::Yellow, Modifier::empty())
     }
 
@@ -78,7 +78,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
     bottom(frame, foot, state, palette);
     match state.mode {
         Mode::Help(place) => pages::help(frame, body, place, palette),
-        Mode::Doubts(place) => pages::doubts(frame, body, state, place, palette),
+        Mode::Warnings(place) => pages::warnings(frame, body, state, place, palette),
         _ => {}
     }
 }

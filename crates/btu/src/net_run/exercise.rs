@@ -15,7 +15,7 @@ use btu_suite::network::HostName;
 use btu_suite::sample::Intervals;
 use btu_suite::script::{Script, Step};
 use btu_suite::speed::{Phase, SpeedCell, SpeedPlan};
-use btu_testbed::house::Signals;
+use btu_testbed::testbed::Signals;
 use btu_units::Span;
 
 use super::looking::Notebook;

@@ -12,7 +12,7 @@ use btu_medium::sim::{Course, Used};
 use btu_report::course_picture;
 use btu_suite::record::WireAccount;
 use btu_suite::sample::Interval;
-use btu_testbed::house;
+use btu_testbed::testbed;
 
 /// From one look to the next: a wire answers in well under a millisecond.
 const EVERY: Duration = Duration::from_millis(100);
@@ -110,7 +110,7 @@ impl Looks {
         let mut number = 0;
         while !self.is_done.load(Ordering::Relaxed) {
             // A network that falls is told of by who attends the command.
-            if let Ok(account) = house::account(&self.directory) {
+            if let Ok(account) = testbed::account(&self.directory) {
                 note(&mut lock(&self.seen).course, self.began.elapsed().as_secs_f64(), &account);
             }
             self.draw();

@@ -13,20 +13,20 @@ use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{Stop, WorkerHost};
 use btu_network::StationId;
 use btu_store::{Level, Moment, RunId, RunRow};
-use btu_suite::activity::{Meeting, PipeMeeting};
+use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{End, PipePlan, Place};
 use btu_suite::record::WireAccount;
-use btu_testbed::house::{NetworkHouse, NetworkRequest, Rising, RuntimeDirectory, Signals};
+use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork, RuntimeDirectory, Signals};
 use btu_testbed::wire::WireClient;
 use btu_units::Span;
 
-use super::elsewhere::Elsewhere;
+use super::cancel::CancelToken;
 use super::here::Here;
-use super::interruption::Interruption;
 use super::job::Job;
 use super::journal::Journal;
 use super::plan::{Asked, Stations};
-use super::trouble::Fallen;
+use super::remote_peer::RemotePeer;
+use super::worker_error::NetworkDown;
 use crate::cli::Reaching;
 use crate::progress::Steps;
 use crate::{preflight, rate};
@@ -37,9 +37,9 @@ const DAY: Duration = Duration::from_hours(24);
 /// What the ends stand on.
 pub(super) struct Ground<'a> {
     // Dropped in this order: first those who use what is in the directories behind them.
-    raised: Option<RaisedNetwork<'a>>,
+    raised: Option<RaisedStations<'a>>,
     here: Option<Here>,
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<RemotePeer>,
     /// For the sockets of ends that meet here; swept by a later run where this process is killed.
     meetings: RuntimeDirectory,
     /// What any worker of this run may take.
@@ -49,13 +49,13 @@ pub(super) struct Ground<'a> {
 }
 
 /// A network that was raised for the ends, with an agent at each.
-struct RaisedNetwork<'a> {
+struct RaisedStations<'a> {
     near: Arc<WorkerHost>,
     far: Arc<WorkerHost>,
     /// Nothing where no emulator carries the frames.
     wire: Option<RefCell<WireClient>>,
     stations: &'a Stations,
-    house: NetworkHouse,
+    raised: RaisedNetwork,
 }
 
 impl<'a> Ground<'a> {
@@ -63,7 +63,7 @@ impl<'a> Ground<'a> {
     pub(super) fn prepare(
         asked: &'a Asked,
         (reaching, resumed): (&Reaching, Option<RunId>),
-        (signals, interruption): (&Signals, &Interruption),
+        (signals, interruption): (&Signals, &CancelToken),
         steps: &Steps,
     ) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
@@ -80,7 +80,7 @@ impl<'a> Ground<'a> {
         let elsewhere = match &asked.remote {
             Some(remote) => {
                 steps.say(format!("reaching {}", remote.name));
-                Some(Elsewhere::reach(remote, reaching, resumed, Arc::clone(&stop))?)
+                Some(RemotePeer::reach(remote, reaching, resumed, Arc::clone(&stop))?)
             }
             None => None,
         };
@@ -92,7 +92,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The other machine, where `end` is there.
-    pub(super) fn elsewhere(&self, plan: &PipePlan, end: End) -> Option<&Elsewhere> {
+    pub(super) fn elsewhere(&self, plan: &PipePlan, end: End) -> Option<&RemotePeer> {
         self.elsewhere.as_ref().filter(|_| end == End::Far && matches!(plan.place, Place::Machines(_)))
     }
 
@@ -151,7 +151,7 @@ impl<'a> Ground<'a> {
         if plan.kind.is_local() {
             return PipeMeeting::ListenAt(self.meeting(number));
         }
-        PipeMeeting::Network(Meeting::Listen(self.address_of_far(plan)))
+        PipeMeeting::Network(Rendezvous::Listen(self.address_of_far(plan)))
     }
 
     /// The far end's address.
@@ -164,13 +164,13 @@ impl<'a> Ground<'a> {
     }
 
     /// That the network has fallen, if it has.
-    pub(super) fn fallen(&self) -> Option<Fallen> {
-        self.raised.as_ref().and_then(|raised| raised.house.fallen()).map(Fallen)
+    pub(super) fn fallen(&self) -> Option<NetworkDown> {
+        self.raised.as_ref().and_then(|raised| raised.raised.fallen()).map(NetworkDown)
     }
 
     /// The same of something that has failed just now: the news may be a moment behind.
-    pub(super) fn fallen_soon(&self) -> Option<Fallen> {
-        self.raised.as_ref().and_then(|raised| raised.house.fallen_soon()).map(Fallen)
+    pub(super) fn fallen_soon(&self) -> Option<NetworkDown> {
+        self.raised.as_ref().and_then(|raised| raised.raised.fallen_soon()).map(NetworkDown)
     }
 
     /// Has the emulator between the ends count anew, where there is one.
@@ -197,7 +197,7 @@ impl<'a> Ground<'a> {
         if plan.kind.is_local() {
             return Some(PipeMeeting::ConnectAt(self.meeting(number)));
         }
-        endpoint.map(|endpoint| PipeMeeting::Network(Meeting::Connect(endpoint)))
+        endpoint.map(|endpoint| PipeMeeting::Network(Rendezvous::Connect(endpoint)))
     }
 
     fn meeting(&self, number: usize) -> PathBuf {
@@ -208,9 +208,9 @@ impl<'a> Ground<'a> {
     pub(super) fn lower(mut self) -> anyhow::Result<()> {
         match self.raised.take() {
             Some(raised) => {
-                let fallen = raised.house.fallen();
-                raised.house.lower()?;
-                fallen.map_or(Ok(()), |event| Err(Fallen(event).into()))
+                let fallen = raised.raised.fallen();
+                raised.raised.lower()?;
+                fallen.map_or(Ok(()), |event| Err(NetworkDown(event).into()))
             }
             None => Ok(()),
         }
@@ -228,7 +228,7 @@ impl Stations {
     }
 }
 
-fn stop(interruption: &Interruption) -> Stop {
+fn stop(interruption: &CancelToken) -> Stop {
     let interruption = interruption.clone();
     Arc::new(move || interruption.error())
 }
@@ -237,8 +237,8 @@ fn raise<'a>(
     asked: &Asked,
     stations: &'a Stations,
     executable: &Path,
-    interruption: &Interruption,
-) -> anyhow::Result<RaisedNetwork<'a>> {
+    interruption: &CancelToken,
+) -> anyhow::Result<RaisedStations<'a>> {
     let ends = [&stations.near, &stations.far];
     let request = NetworkRequest {
         name: format!("pipe-{}", std::process::id()),
@@ -255,16 +255,16 @@ fn raise<'a>(
         ipv6: false,
         congestion_control: asked.jobs.iter().flat_map(Job::plans).find_map(|plan| plan.congestion_control.clone()),
     };
-    let rising = Rising::begin(request)?;
-    interruption.ties(rising.lifeline());
-    let house = rising.finish()?;
-    let [near, far] = house.stations() else { bail!("the network has no stations {} and {}", ends[0], ends[1]) };
-    let host = |place: &btu_testbed::house::StationPlace| {
+    let rising = RaisingNetwork::begin(request)?;
+    interruption.ties(rising.keep_alive());
+    let raised = rising.finish()?;
+    let [near, far] = raised.stations() else { bail!("the network has no stations {} and {}", ends[0], ends[1]) };
+    let host = |place: &btu_testbed::testbed::StationPlace| {
         WorkerHost::local(place.station.clone(), &place.agent_socket, stop(interruption)).map(Arc::new)
     };
     let (near, far) = (host(near)?, host(far)?);
-    let wire = house.wire_socket().map(|socket| WireClient::connect(&socket)).transpose()?;
-    Ok(RaisedNetwork { near, far, wire: wire.map(RefCell::new), stations, house })
+    let wire = raised.wire_socket().map(|socket| WireClient::connect(&socket)).transpose()?;
+    Ok(RaisedStations { near, far, wire: wire.map(RefCell::new), stations, raised })
 }
 
 /// How long a signature takes where messages are fast.

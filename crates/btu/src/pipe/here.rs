@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use btu_control::coordinator::{Stop, WorkerHost};
 use btu_suite::network::HostName;
-use btu_testbed::house::{RuntimeDirectory, Signals};
+use btu_testbed::testbed::{RuntimeDirectory, Signals};
 
 /// How errors call this machine.
 const NAME: &str = "here";

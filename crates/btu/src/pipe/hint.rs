@@ -7,11 +7,11 @@ use btu_suite::activity::{Activity, HintEnd, PipeMeeting, Token, Word};
 use btu_suite::hint::{HintPlan, HintPoint, HintRecord, HintRun, facts};
 use btu_suite::pipe::End;
 
-use super::ends::{Ends, Said, Who};
 use super::journal::Journal;
 use super::load::Loads;
-use super::series::{Place, Series, patience};
-use super::trouble::Trouble;
+use super::series::{Place, Series, timeout};
+use super::worker_error::WorkerError;
+use super::workers::{WorkerEvent, WorkerId, Workers};
 
 /// Measures a whole run.
 pub(super) fn measure(
@@ -51,7 +51,7 @@ fn integrate(
     journal: &Journal<'_>,
     record: fn(HintPoint) -> HintRecord,
 ) -> anyhow::Result<()> {
-    let mut ends = Ends::new();
+    let mut ends = Workers::new();
     let begun =
         if plan.processes == 1 { alone(place, run, plan, &mut ends) } else { pair(place, run, plan, &mut ends) };
     let followed = begun.and_then(|workers| {
@@ -67,18 +67,18 @@ fn integrate(
 }
 
 /// Starts two processes; how many that is.
-fn pair(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> anyhow::Result<usize> {
+fn pair(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Workers) -> anyhow::Result<usize> {
     place.pair(ends, 0, &run.pipe, |end, meeting, token| order(run, plan, end, meeting, token))?;
-    ends.go(Who::End(0, End::Far));
-    ends.go(Who::End(0, End::Near));
+    ends.go(WorkerId::End(0, End::Far));
+    ends.go(WorkerId::End(0, End::Near));
     Ok(2)
 }
 
 /// Starts one process, which meets nobody.
-fn alone(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Ends) -> anyhow::Result<usize> {
+fn alone(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Workers) -> anyhow::Result<usize> {
     let nowhere = PipeMeeting::ConnectAt(PathBuf::new());
     let activity = order(run, plan, End::Near, nowhere, Token::default());
-    let near = Who::End(0, End::Near);
+    let near = WorkerId::End(0, End::Near);
     place.prepare(ends, near, &run.pipe, &place.order(&run.pipe, activity))?;
     ends.go(near);
     Ok(1)
@@ -93,14 +93,14 @@ fn follow(
     place: &Place<'_>,
     run: &HintRun,
     plan: &HintPlan,
-    ends: &mut Ends,
+    ends: &mut Workers,
     workers: usize,
     save: &mut dyn FnMut(HintPoint) -> anyhow::Result<()>,
-) -> anyhow::Result<Vec<Who>> {
+) -> anyhow::Result<Vec<WorkerId>> {
     let (mut done, mut gone) = (Vec::new(), Vec::new());
     while done.len() < workers {
-        match ends.next(patience(&run.pipe), || place.trouble())? {
-            (_, Said::Word(Word::Step(point))) => {
+        match ends.next(timeout(&run.pipe), || place.trouble())? {
+            (_, WorkerEvent::Word(Word::Step(point))) => {
                 let (intervals, lap, quips) = (point.intervals, point.least_seconds() * 1e6, point.quips());
                 save(*point)?;
                 let processes = if plan.processes == 1 { "one process" } else { "two processes" };
@@ -108,10 +108,10 @@ fn follow(
                     format!("HINT, {processes}: {intervals:>7} intervals  {lap:>10.1} us a lap  {quips:.3e} QUIPS");
                 place.screen.steps.say(text);
             }
-            (who, Said::Word(Word::Done(_))) => done.push(who),
+            (who, WorkerEvent::Word(Word::Done(_))) => done.push(who),
             // A worker that is done exits.
-            (who, Said::End) if done.contains(&who) => gone.push(who),
-            (who, said) => bail!(Trouble::of(who, said)),
+            (who, WorkerEvent::End) if done.contains(&who) => gone.push(who),
+            (who, said) => bail!(WorkerError::of(who, said)),
         }
     }
     Ok(gone)

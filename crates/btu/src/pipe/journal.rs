@@ -89,7 +89,7 @@ impl<'a> Journal<'a> {
         Ok(self.store.save_event(&self.lock, &rate::wall_clock(), level, text)?)
     }
 
-    /// Ends the run in `state`, for this reason if there is one.
+    /// Workers the run in `state`, for this reason if there is one.
     pub(super) fn end(self, state: State, why: Option<&str>) -> anyhow::Result<RunId> {
         if let Some(why) = why {
             self.note(Level::Error, why)?;

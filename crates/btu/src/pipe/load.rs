@@ -17,10 +17,10 @@ use btu_suite::pipe::{End, PipePlan};
 use btu_suite::record::{Host, Outcome};
 use btu_units::{Bytes, Span};
 
-use super::ends::{Ends, Said, Who};
 use super::journal::Journal;
 use super::series::Place;
-use super::trouble::Trouble;
+use super::worker_error::WorkerError;
+use super::workers::{WorkerEvent, WorkerId, Workers};
 use crate::preflight;
 
 /// Longer than any size is measured.
@@ -42,16 +42,16 @@ pub(super) struct Loads<'a> {
     seed: u64,
     /// The disk activity's source file, by the path under which its workers open it.
     source: Option<PathBuf>,
-    running: Option<(Load, Ends)>,
+    running: Option<(Load, Workers)>,
     /// The transfer's server, which goes on between two stretches and at the end of the run ends.
     server: Option<Server>,
     /// What each has done: work and time.
     done: BTreeMap<Load, (u64, Span, String)>,
 }
 
-/// Who serves the transfer.
+/// A worker serves the transfer.
 struct Server {
-    worker: Ends,
+    worker: Workers,
     address: SocketAddr,
     password: String,
 }
@@ -85,7 +85,7 @@ impl<'a> Loads<'a> {
         }
         self.rest()?;
         if load != Load::Idle {
-            let mut ends = Ends::new();
+            let mut ends = Workers::new();
             self.begin(load, plan, &mut ends).with_context(|| format!("beginning the load `{load}`"))?;
             std::thread::sleep(SWING);
             self.running = Some((load, ends));
@@ -93,7 +93,7 @@ impl<'a> Loads<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, load: Load, plan: &PipePlan, ends: &mut Ends) -> anyhow::Result<()> {
+    fn begin(&mut self, load: Load, plan: &PipePlan, ends: &mut Workers) -> anyhow::Result<()> {
         let activity = match load {
             Load::Idle => return Ok(()),
             Load::Cpu => Activity::Cpu(Cpu { rounds: Rounds::For(LONG) }),
@@ -110,8 +110,8 @@ impl<'a> Loads<'a> {
                 Activity::FtpFetch(FtpFetch { server, user, password, file: None, directory, work: Work::For(LONG) })
             }
         };
-        self.place.prepare(ends, Who::Load, plan, &self.order(activity))?;
-        ends.go(Who::Load);
+        self.place.prepare(ends, WorkerId::Load, plan, &self.order(activity))?;
+        ends.go(WorkerId::Load);
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl<'a> Loads<'a> {
     fn source(&mut self, plan: &PipePlan) -> anyhow::Result<PathBuf> {
         if self.source.is_none() {
             let host = self.place.ground.host(plan, End::Near)?;
-            self.source = Some(host.furnish(&self.scratch, FILE, self.seed)?);
+            self.source = Some(host.prepare_disk_file(&self.scratch, FILE, self.seed)?);
         }
         self.source.clone().context("the disk load has no source file")
     }
@@ -130,10 +130,10 @@ impl<'a> Loads<'a> {
             let password = format!("{:032x}", u128::from_ne_bytes(preflight::random_bytes()?));
             let address = self.place.ground.address_of_far(plan);
             let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
-            let mut worker = Ends::new();
-            let address = self.place.prepare(&mut worker, Who::Server, plan, &self.order(serve))?;
+            let mut worker = Workers::new();
+            let address = self.place.prepare(&mut worker, WorkerId::Server, plan, &self.order(serve))?;
             let address = address.context("the load's server did not say where it listens")?;
-            worker.go(Who::Server);
+            worker.go(WorkerId::Server);
             self.server = Some(Server { worker, address, password });
         }
         self.server.as_ref().context("the load has no server")
@@ -147,25 +147,25 @@ impl<'a> Loads<'a> {
     pub(super) fn still_at_work(&mut self) -> anyhow::Result<()> {
         let load = self.running.as_ref().map(|(_, ends)| ends);
         let server = self.server.as_ref().map(|server| &server.worker);
-        match load.into_iter().chain(server).find_map(Ends::already_said) {
+        match load.into_iter().chain(server).find_map(Workers::already_said) {
             None => Ok(()),
-            Some((who, said)) => bail!(Trouble::of(who, said)),
+            Some((who, said)) => bail!(WorkerError::of(who, said)),
         }
     }
 
-    /// Ends the load that is at work, and keeps what it did.
+    /// Workers the load that is at work, and keeps what it did.
     pub(super) fn rest(&mut self) -> anyhow::Result<()> {
         let Some((load, mut ends)) = self.running.take() else { return Ok(()) };
-        ends.stop(Who::Load);
+        ends.stop(WorkerId::Load);
         match ends.next(STOP_LIMIT, || self.place.trouble())? {
-            (Who::Load, Said::Word(Word::Done(report))) => {
+            (WorkerId::Load, WorkerEvent::Word(Word::Done(report))) => {
                 if let Outcome::Host(Host { work, method }) = &report.outcome {
                     let done = self.done.entry(load).or_insert((0, Span::ZERO, method.clone()));
                     (done.0, done.1) = (done.0 + work, done.1 + report.duration());
                 }
                 Ok(())
             }
-            (who, said) => bail!(Trouble::of(who, said)),
+            (who, said) => bail!(WorkerError::of(who, said)),
         }
     }
 

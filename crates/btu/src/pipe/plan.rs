@@ -148,7 +148,7 @@ fn stack(pipe: &Pipe, place: &Place, plan: impl Fn(Kind) -> anyhow::Result<PipeP
     kinds.sort_unstable();
     kinds.dedup();
     if plans.len() < 2 || kinds.len() < plans.len() {
-        let problem = "--layers needs two transports or more, each once: the others are held against the first";
+        let problem = "--layers needs two transports or more, each once: the others are compared with the first";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     Ok(plans)
@@ -174,7 +174,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
     Ok(HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) })
 }
 
-/// What HINT's exchange is held against: two double-precision numbers.
+/// What HINT's exchange is compared with: two double-precision numbers.
 const BESIDE: Bytes = Bytes::new(16);
 
 fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place, processors: Option<Processors>) -> anyhow::Result<PipePlan> {
@@ -290,7 +290,7 @@ fn between_machines(pipe: &Pipe, remote: Remote) -> anyhow::Result<(Place, Strin
 fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
     let source = files::source(&pipe.network)?;
     let drawing = source.read(&pipe.settings).map_err(|error| Refusal::Usage(error.to_string()))?;
-    btu_testbed::house::check(&drawing)?;
+    btu_testbed::testbed::check(&drawing)?;
     let station = |wanted: &Option<String>, usual: Option<&btu_network::Station>| {
         let found = match wanted {
             Some(name) => drawing.stations.iter().find(|station| station.name == *name),
@@ -323,7 +323,7 @@ impl Stations {
             Place::Stations { network: Network::Path(path) } => Self::pair(Some(path.rate)).map(Some),
             Place::Drawing { text, from, to, .. } => {
                 let drawing = files::stored(text).map_err(|error| Refusal::Usage(error.to_string()))?;
-                btu_testbed::house::check(&drawing)?;
+                btu_testbed::testbed::check(&drawing)?;
                 Ok(Some(Self { drawing, near: from.clone(), far: to.clone() }))
             }
             Place::Stations { network: Network::Machines(_) | Network::Drawing(_) } => {

@@ -11,20 +11,20 @@ use btu_suite::cell::Load;
 use btu_suite::pipe::{End, PipePlan, PipeVerdict, Point, Schedule, Sizes, Turns, judge};
 use btu_suite::record::Outcome;
 
-use super::ends::{Ends, Said, Who};
+use super::cancel::CancelToken;
 use super::ground::Ground;
-use super::interruption::Interruption;
 use super::journal::Journal;
 use super::live::Screen;
 use super::load::Loads;
-use super::trouble::Trouble;
 use super::watch::Watch;
+use super::worker_error::WorkerError;
+use super::workers::{WorkerEvent, WorkerId, Workers};
 use crate::preflight;
 
 /// What measuring needs.
 pub(super) struct Place<'a> {
     pub(super) ground: &'a Ground<'a>,
-    pub(super) interruption: &'a Interruption,
+    pub(super) interruption: &'a CancelToken,
     pub(super) screen: &'a Screen,
 }
 
@@ -37,7 +37,7 @@ impl Place<'_> {
     /// Starts both ends of the pipe with this number and says how they meet; `activity` makes an end's part of that.
     pub(super) fn pair(
         &self,
-        ends: &mut Ends,
+        ends: &mut Workers,
         number: usize,
         plan: &PipePlan,
         activity: impl Fn(End, PipeMeeting, Token) -> Activity,
@@ -46,11 +46,11 @@ impl Place<'_> {
         // The far end first, so that the near one knows where to go.
         let waits = self.ground.listening(plan, number);
         let far = self.order(plan, activity(End::Far, waits, token));
-        let endpoint = self.prepare(ends, Who::End(number, End::Far), plan, &far)?;
+        let endpoint = self.prepare(ends, WorkerId::End(number, End::Far), plan, &far)?;
         let comes = self.ground.connecting(plan, number, endpoint);
         let comes = comes.context("the far end did not say where it listens")?;
         let near = self.order(plan, activity(End::Near, comes, token));
-        self.prepare(ends, Who::End(number, End::Near), plan, &near).map(drop)
+        self.prepare(ends, WorkerId::End(number, End::Near), plan, &near).map(drop)
     }
 
     /// An order for a part of this plan, which may last as long as its whole run.
@@ -61,8 +61,8 @@ impl Place<'_> {
     /// Has a worker made where the plan's ends are; where it listens, if it does.
     pub(super) fn prepare(
         &self,
-        ends: &mut Ends,
-        who: Who,
+        ends: &mut Workers,
+        who: WorkerId,
         plan: &PipePlan,
         order: &Order,
     ) -> anyhow::Result<Option<SocketAddr>> {
@@ -81,9 +81,9 @@ pub(super) struct Series<'a> {
     plans: &'a [PipePlan],
     /// What is known of each.
     points: Vec<Vec<Point>>,
-    /// Ends that are done, and those that are gone.
-    done: Vec<Who>,
-    gone: Vec<Who>,
+    /// Workers that are done, and those that are gone.
+    done: Vec<WorkerId>,
+    gone: Vec<WorkerId>,
     /// What the near ends say of how bytes were moved.
     notes: Vec<String>,
     begun: Instant,
@@ -114,7 +114,7 @@ impl<'a> Series<'a> {
         loads: &mut Loads<'_>,
         save: &mut dyn FnMut(usize, &Point) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut ends = Ends::new();
+        let mut ends = Workers::new();
         let followed = self.prepare(&mut ends).and_then(|turns| self.follow(&mut ends, turns, loads, save));
         if let Err(error) = followed {
             return Err(self.place.explain(&ends, error));
@@ -132,7 +132,7 @@ impl<'a> Series<'a> {
     }
 
     /// Starts a pair for each signature of which something is missing.
-    fn prepare(&self, ends: &mut Ends) -> anyhow::Result<Turns> {
+    fn prepare(&self, ends: &mut Workers) -> anyhow::Result<Turns> {
         let mut turns = Turns::after(self.points.iter().map(Vec::len).collect());
         for (number, (plan, known)) in self.plans.iter().zip(&self.points).enumerate() {
             let missing = Schedule::of(plan).open(known);
@@ -152,7 +152,7 @@ impl<'a> Series<'a> {
     /// One turn after the other until all have come to their end.
     fn follow(
         &mut self,
-        ends: &mut Ends,
+        ends: &mut Workers,
         mut turns: Turns,
         loads: &mut Loads<'_>,
         save: &mut dyn FnMut(usize, &Point) -> anyhow::Result<()>,
@@ -163,9 +163,9 @@ impl<'a> Series<'a> {
             let watch = Watch::begin(self.place, ends, number, &self.plans[number])?;
             // The time that two ends may take to find each other begins now, not while others have their turns.
             if !std::mem::replace(&mut is_begun[number], true) {
-                ends.go(Who::End(number, End::Far));
+                ends.go(WorkerId::End(number, End::Far));
             }
-            ends.go(Who::End(number, End::Near));
+            ends.go(WorkerId::End(number, End::Near));
             match self.turn(ends, number)? {
                 Some(point) => {
                     loads.still_at_work()?;
@@ -182,12 +182,12 @@ impl<'a> Series<'a> {
     }
 
     /// The point that comes of this turn; `None` when the signature is complete.
-    fn turn(&mut self, ends: &Ends, number: usize) -> anyhow::Result<Option<Point>> {
-        let near = Who::End(number, End::Near);
+    fn turn(&mut self, ends: &Workers, number: usize) -> anyhow::Result<Option<Point>> {
+        let near = WorkerId::End(number, End::Near);
         loop {
-            match ends.next(patience(&self.plans[number]), || self.place.trouble())? {
-                (who, Said::Word(Word::Point(point))) if who == near => return Ok(Some(*point)),
-                (who, Said::Word(Word::Done(report))) => {
+            match ends.next(timeout(&self.plans[number]), || self.place.trouble())? {
+                (who, WorkerEvent::Word(Word::Point(point))) if who == near => return Ok(Some(*point)),
+                (who, WorkerEvent::Word(Word::Done(report))) => {
                     self.done.push(who);
                     if who == near {
                         if let Outcome::Piped { notes, .. } = report.outcome {
@@ -197,8 +197,8 @@ impl<'a> Series<'a> {
                     }
                 }
                 // A worker that is done exits.
-                (who, Said::End) if self.done.contains(&who) => self.gone.push(who),
-                (who, said) => bail!(Trouble::of(who, said)),
+                (who, WorkerEvent::End) if self.done.contains(&who) => self.gone.push(who),
+                (who, said) => bail!(WorkerError::of(who, said)),
             }
         }
     }
@@ -227,7 +227,7 @@ fn called(plans: &[PipePlan]) -> Vec<String> {
 }
 
 /// How long a point may take: its trials a few times longer than planned, or each message as long as the limit.
-pub(super) fn patience(plan: &PipePlan) -> Duration {
+pub(super) fn timeout(plan: &PipePlan) -> Duration {
     let precision = &plan.precision;
     let trial = Duration::from(precision.target * 4) + Duration::from(precision.limit * 8);
     Duration::from_mins(1) + trial.saturating_mul(precision.trials + precision.warm_up as u32)

@@ -5,8 +5,8 @@ use btu_control::environment::MachineWatch;
 use btu_suite::pipe::{Conditions, End, PipePlan};
 use btu_units::Span;
 
-use super::ends::{Ends, Who};
 use super::series::Place;
+use super::workers::{WorkerId, Workers};
 
 const UNREAD: &str = "reading /proc/stat and the clocks";
 
@@ -21,14 +21,14 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Looks at everything before the ends of pipe `number` have their turn; the emulator counts anew.
-    pub(super) fn begin(place: &Place<'_>, ends: &Ends, number: usize, plan: &'a PipePlan) -> anyhow::Result<Self> {
+    pub(super) fn begin(place: &Place<'_>, ends: &Workers, number: usize, plan: &'a PipePlan) -> anyhow::Result<Self> {
         place.ground.reset_account(plan)?;
         let cpu = cpu(ends, number);
         Ok(Self { number, plan, machine: MachineWatch::begin().context(UNREAD)?, cpu })
     }
 
     /// What has happened since.
-    pub(super) fn end(self, place: &Place<'_>, ends: &Ends) -> anyhow::Result<Conditions> {
+    pub(super) fn end(self, place: &Place<'_>, ends: &Workers) -> anyhow::Result<Conditions> {
         let machine = self.machine.end().context(UNREAD)?;
         let network = place.ground.account(self.plan)?.map(Box::new);
         let [near, far] = cpu(ends, self.number);
@@ -37,6 +37,6 @@ impl<'a> Watch<'a> {
     }
 }
 
-fn cpu(ends: &Ends, number: usize) -> [Option<Span>; 2] {
-    [End::Near, End::Far].map(|end| ends.cpu(Who::End(number, end)))
+fn cpu(ends: &Workers, number: usize) -> [Option<Span>; 2] {
+    [End::Near, End::Far].map(|end| ends.cpu(WorkerId::End(number, end)))
 }

@@ -114,7 +114,7 @@ pub(super) fn topology(network: &Network) -> anyhow::Result<Option<Topology>> {
         _ => network.topology(),
     };
     let topology = topology.map_err(|error| usage(error.to_string()))?;
-    topology.iter().try_for_each(|topology| btu_testbed::house::check(&topology.drawing))?;
+    topology.iter().try_for_each(|topology| btu_testbed::testbed::check(&topology.drawing))?;
     Ok(topology)
 }
 

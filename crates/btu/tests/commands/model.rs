@@ -95,7 +95,7 @@ fn b2_a_question_asked_backwards_ends_where_the_formula_does() {
     let most = found["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {found}"));
     let limit = found["beyond"]["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no limit in {found}"));
     assert_eq!((found["by"].as_str(), found["beyond"]["warning"].as_str()), (Some("formula"), Some("optimistic")));
-    assert!(!found["doubts"].as_array().unwrap().is_empty(), "{found}");
+    assert!(!found["warnings"].as_array().unwrap().is_empty(), "{found}");
     let warning = |load: f64| {
         let setting = format!("traffic.everyone.load={load} %");
         json(here.path(), &["ethernet-shared-10", "--set", &setting])["flows"][0]["delay_seconds"]["warning"].clone()

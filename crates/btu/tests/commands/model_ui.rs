@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use nix::sys::termios::{Termios, tcgetattr};
 
 /// Long enough for a busy machine; nothing here waits for time to pass.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A terminal with `btu model WORDS --ui` on it.
 struct Desk {
@@ -54,7 +54,7 @@ impl Desk {
 
     /// Waits until the screen shows `part`.
     fn shows(&mut self, part: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.screen.screen().contents().contains(part) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
@@ -66,7 +66,7 @@ impl Desk {
 
     /// Waits for the end, and sees that the terminal is as it was.
     fn ends(mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("a child can be asked") {
                 break status;

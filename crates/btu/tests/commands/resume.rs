@@ -257,7 +257,8 @@ fn an_imported_run_calls_no_host_without_being_asked() {
     let ssh = to.path("ssh");
     std::fs::write(&ssh, format!("#!/bin/sh\n: > {}\nexit 255\n", called.display())).unwrap();
     std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let resume = ["rate", "--resume", "r1", "--force", "--patience", "0 s", "--ssh-program", ssh.to_str().unwrap()];
+    let resume =
+        ["rate", "--resume", "r1", "--force", "--reconnect-timeout", "0 s", "--ssh-program", ssh.to_str().unwrap()];
     let (code, _, errors) = to.btu(&resume);
     assert!(code == Some(2) && errors.contains("was imported") && !called.exists(), "{errors}");
     assert!(

@@ -10,7 +10,7 @@ use btu_control::protocol::{
     AbandonRequest, CollectReply, CollectRequest, FollowRequest, HelloRequest, PROTOCOL, PrepareRequest,
     ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest, StartRequest,
 };
-use btu_suite::activity::{Activity, Cpu, Disk, HintEnd, Meeting, Order, PipeMeeting, Rounds, Word, Work};
+use btu_suite::activity::{Activity, Cpu, Disk, HintEnd, Order, PipeMeeting, Rendezvous, Rounds, Word, Work};
 use btu_suite::bounds::{BoundedOrder, Bounds};
 use btu_suite::hint::HintPlan;
 use btu_suite::pipe::{End, Kind, PipePlan, Place};
@@ -229,7 +229,7 @@ async fn follow(client: &mut AgentClient<Channel>, session: &[u8], heard: u64) -
 fn small_hint() -> String {
     let plan = PipePlan::new(1, Kind::Tcp, Place::Here);
     let hint = HintPlan { trials: 3, target: Span::from_milliseconds(2), most_points: 3, ..HintPlan::standard(1) };
-    let meeting = PipeMeeting::Network(Meeting::Listen([127, 0, 0, 1].into()));
+    let meeting = PipeMeeting::Network(Rendezvous::Listen([127, 0, 0, 1].into()));
     let end = HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: plan };
     let activity = Activity::Hint(Box::new(end));
     serde_json::to_string(&Order::new(1, Span::from_seconds(30), activity)).unwrap()

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use btu_control::protocol::agent_client::AgentClient;
 use btu_control::protocol::{
-    FurnishRequest, HelloRequest, ImpairRequest, PROTOCOL, PrepareRequest, ReleaseRequest, StartRequest,
+    HelloRequest, ImpairRequest, PROTOCOL, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest, StartRequest,
 };
-use btu_suite::activity::{Activity, Disk, FtpServe, Meeting, Order, UdpSend, Work};
+use btu_suite::activity::{Activity, Disk, FtpServe, Order, Rendezvous, UdpSend, Work};
 use btu_units::{BitRate, Bytes, Span};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
@@ -42,7 +42,7 @@ async fn prepare_for(
 
 fn datagrams() -> Activity {
     Activity::UdpSend(UdpSend {
-        meeting: Meeting::Listen(HERE),
+        meeting: Rendezvous::Listen(HERE),
         token: TOKEN,
         message: Bytes::new(1000),
         offered: BitRate::from_megabits_per_second(10),
@@ -123,9 +123,9 @@ fn memory_and_open_files_of_all_workers_are_bounded_together() {
     }
 }
 
-fn furnish(directory: &Path, file_bytes: u64, session: &[u8]) -> FurnishRequest {
+fn prepare_disk_file(directory: &Path, file_bytes: u64, session: &[u8]) -> PrepareDiskFileRequest {
     let directory = directory.display().to_string();
-    FurnishRequest { directory, file_bytes, seed: 1, session: session.to_vec() }
+    PrepareDiskFileRequest { directory, file_bytes, seed: 1, session: session.to_vec() }
 }
 
 #[test]
@@ -135,9 +135,12 @@ fn room_for_files_is_taken_before_they_are_written() {
     let scratch = tempfile::tempdir().unwrap();
     block_on(async {
         let mut client = agent.client().await;
-        let said = forbidden(client.furnish(furnish(scratch.path(), 4 * MIB, &[])).await, "`scratch.bytes` in line 2");
+        let said = forbidden(
+            client.prepare_disk_file(prepare_disk_file(scratch.path(), 4 * MIB, &[])).await,
+            "`scratch.bytes` in line 2",
+        );
         is_logged(&agent, &said);
-        let reply = client.furnish(furnish(scratch.path(), MIB, &[])).await.unwrap();
+        let reply = client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await.unwrap();
         let source = reply.into_inner().source;
         let copies = || {
             let (file, directory) = (Bytes::new(MIB), scratch.path().to_owned());
@@ -147,7 +150,10 @@ fn room_for_files_is_taken_before_they_are_written() {
         prepare(&mut client, 0, copies()).await.unwrap();
         prepare(&mut client, 1, copies()).await.unwrap();
         forbidden(prepare(&mut client, 2, copies()).await, "`scratch.bytes` in line 2");
-        forbidden(client.furnish(furnish(scratch.path(), MIB, &[])).await, "`scratch.bytes` in line 2");
+        forbidden(
+            client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await,
+            "`scratch.bytes` in line 2",
+        );
     });
 }
 
@@ -158,7 +164,10 @@ fn a_source_file_is_a_part_of_the_disk_activity() {
     let scratch = tempfile::tempdir().unwrap();
     block_on(async {
         let mut client = agent.client().await;
-        forbidden(client.furnish(furnish(scratch.path(), MIB, &[])).await, "`activities` in line 1");
+        forbidden(
+            client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await,
+            "`activities` in line 1",
+        );
     });
 }
 
@@ -176,14 +185,17 @@ fn a_source_file_is_given_up_with_its_session() {
     block_on(async {
         let mut client = agent.client().await;
         let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
-        let (mut other, asked) = (client.clone(), furnish(scratch.path(), 512 * MIB, &session));
-        let making = tokio::spawn(async move { other.furnish(asked).await });
+        let (mut other, asked) = (client.clone(), prepare_disk_file(scratch.path(), 512 * MIB, &session));
+        let making = tokio::spawn(async move { other.prepare_disk_file(asked).await });
         let began = Instant::now();
         while !has_open(&agent, scratch.path()) {
             assert!(began.elapsed() < Duration::from_secs(30), "it was never under way");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let second = client.furnish(furnish(scratch.path(), MIB, &session)).await.expect_err("one is being made");
+        let second = client
+            .prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &session))
+            .await
+            .expect_err("one is being made");
         assert_eq!(second.code(), Code::FailedPrecondition, "{second:?}");
         client.release(ReleaseRequest { session }).await.unwrap();
         let given_up = making.await.unwrap().expect_err("it goes on without its session");

@@ -207,13 +207,13 @@ fn an_agent_started_again(hosts: &Hosts) {
 }
 
 fn an_agent_that_never_comes_back(hosts: &Hosts) {
-    let output = in_the_middle(hosts, &["--patience", "2 s"], |hosts| {
+    let output = in_the_middle(hosts, &["--reconnect-timeout", "2 s"], |hosts| {
         hosts.signal_agent("beta", Signal::SIGKILL);
         hosts.bury_agent("beta");
     });
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("host beta was lost and not found again within 2 s (--patience)"), "{said}");
+    assert!(said.contains("host beta was lost and not found again within 2 s (--reconnect-timeout)"), "{said}");
     assert!(said.contains("btu rate --resume"), "{said}");
     hosts.start_agent("beta");
     hosts.await_agents();

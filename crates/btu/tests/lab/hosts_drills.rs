@@ -1,5 +1,5 @@
 //! Bad days of real hosts: whatever is killed, stopped, cut off, started again or no longer trusted, a rating goes on, or ends
-//! with a sentence; only cells that were hit are measured again, and the books of all others stay as they were.
+//! with a sentence; only cells that were hit are measured again, and the accounts of all others stay as they were.
 //!
 //! The drills wait most of their time, so three trios of hosts go through them side by side.
 
@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::drawn::is_there;
-use crate::hosts_lab::{Hosts, PATIENCE, Trio, ended, events};
+use crate::hosts_lab::{Hosts, TIMEOUT, Trio, ended, events};
 use crate::support::text;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -91,7 +91,7 @@ fn cut(hosts: &Hosts, name: &str, interface: &str) {
     );
 }
 
-fn mend(hosts: &Hosts, name: &str) {
+fn restore(hosts: &Hosts, name: &str) {
     hosts.shell(name, "nft delete table inet drill");
 }
 
@@ -100,7 +100,7 @@ fn the_control_network_is_gone(trio: Trio<'_>) {
     let before = trio.cells();
     trio.names().iter().for_each(|name| cut(trio.hosts, name, "eth0"));
     thread::sleep(AWAY);
-    trio.names().iter().for_each(|name| mend(trio.hosts, name));
+    trio.names().iter().for_each(|name| restore(trio.hosts, name));
     let stored = complete(trio, &ended(child), &before);
     nothing_is_void(&stored);
     let again = events(&stored, "is measured again");
@@ -149,7 +149,7 @@ const AT_WORK_BYTES: u64 = 1_000_000;
 
 /// A worker in the middle of its work: while it lives, data pass the measured interface of its host.
 fn working(trio: Trio<'_>, name: &str) -> i32 {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut first: Option<(i32, u64)> = None;
     loop {
         let now = trio.hosts.workers(name).first().and_then(|&worker| Some((worker, passed(worker)?)));
@@ -182,7 +182,7 @@ fn workers_are_killed_and_stopped(trio: Trio<'_>) {
     let before = trio.cells();
     kill(Pid::from_raw(working(trio, trio.active())), Signal::SIGKILL).unwrap();
     let cells = trio.runs().1;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while trio.runs().1 < cells + 2 {
         assert!(Instant::now() < deadline, "the run does not go on");
         thread::sleep(Duration::from_millis(50));
@@ -211,7 +211,7 @@ fn nothing_moves(trio: Trio<'_>) {
     assert!(said.contains("the hosts answer but move no data: the last 3 cells waited in vain"), "{said}");
     assert!(said.contains("btu rate --resume"), "{said}");
     println!("{said}");
-    mend(hosts, name);
+    restore(hosts, name);
     let stored = complete(trio, &trio.desk(&["rate", "--resume", "latest", "--quiet"]).output().unwrap(), &before);
     assert_eq!(stored["result"]["invalid_cells"], 3, "{}", stored["result"]["warnings"]);
 }
@@ -240,7 +240,7 @@ fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
     working(trio, name);
     fs::write(&slept, "").unwrap();
     let cells = trio.runs().1;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while trio.runs().1 < cells + 2 {
         assert!(Instant::now() < deadline, "the run does not go on");
         thread::sleep(Duration::from_millis(50));
@@ -254,9 +254,9 @@ fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
     assert_eq!(**fault, serde_json::json!(["the machine slept 1200 s meanwhile"]));
     let warnings = stored["result"]["warnings"].as_array().expect("a list");
     let warning = warnings.iter().find(|warning| warning["kind"] == "clock-stepped").expect("a warning of the step");
-    println!("{}", warning["seen"]);
+    println!("{}", warning["observed"]);
     assert_eq!((&warning["cells"], &warning["of"]), (&Value::from(1), &Value::from(cells.len() - 1)), "{warning}");
-    assert!(warning["seen"].to_string().contains("by up to 1200 s"), "{warning}");
+    assert!(warning["observed"].to_string().contains("by up to 1200 s"), "{warning}");
     hosts.end_agent(name);
     hosts.start_agent(name);
     hosts.await_agent(name);
@@ -389,7 +389,7 @@ fn certificates_are_revoked(trio: Trio<'_>) {
 
 /// Waits until a run can have every host.
 fn all_are_free(trio: Trio<'_>) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let inventory = trio.inventory();
     loop {
         let roll = trio.desk(&["hosts", "check", &inventory, "--quiet"]).output().unwrap();

@@ -56,9 +56,9 @@ fn signature(hosts: &Hosts) {
     );
     let sizes = result["result"]["sizes"].as_array().expect("a signature has sizes");
     assert_eq!(sizes.len(), 4);
-    let books = &result["result"]["books"];
-    assert_eq!(books["wrong"], 0, "{books}");
-    assert!(books["sent"] == books["received"] && books["checked"] == books["received"], "{books}");
+    let accounts = &result["result"]["accounts"];
+    assert_eq!(accounts["wrong"], 0, "{accounts}");
+    assert!(accounts["sent"] == accounts["received"] && accounts["checked"] == accounts["received"], "{accounts}");
     // The desk and the host, before and after; the host's clock is this machine's own.
     let environments = result["run"]["environments"].as_array().unwrap();
     let names: Vec<Option<&str>> = environments.iter().map(|one| one[1]["name"].as_str()).collect();

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::drawn::is_there;
-use crate::hosts_lab::{Hosts, PATIENCE, RATED, ended};
+use crate::hosts_lab::{Hosts, RATED, TIMEOUT, ended};
 use crate::support::text;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
@@ -87,7 +87,7 @@ impl Servers {
         let script = format!("#!/bin/sh\nexec ssh -F {} \"$@\"\n", self.hosts.path("ssh.config"));
         fs::write(self.hosts.path("ssh"), script).unwrap();
         fs::set_permissions(self.hosts.path("ssh"), fs::Permissions::from_mode(0o700)).unwrap();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         for name in RATED {
             let ssh = self.hosts.path("ssh");
             while !self.hosts.lab.exec("desk", &[&ssh, "-T", name, "true"]).output().unwrap().status.success() {

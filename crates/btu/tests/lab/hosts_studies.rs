@@ -115,14 +115,14 @@ fn this_machine_takes_part_itself(trio: &Trio<'_>) {
 fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
     let (hosts, inventory) = (trio.hosts, trio.inventory());
     let server = ["lan", "--hosts", &inventory, "--server", "beta", "--bench", "alpha"];
-    let rest = ["--task", "wp-save-document,fm-sort", "--patience", "2 s", "--quiet"];
+    let rest = ["--task", "wp-save-document,fm-sort", "--reconnect-timeout", "2 s", "--quiet"];
     let child = trio.begin(trio.desk(&[&server[..], &rest].concat()), 3);
     hosts.signal_agent("beta", Signal::SIGKILL);
     hosts.bury_agent("beta");
     let output = ended(child);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("host beta was lost and not found again within 2 s (--patience)"), "{said}");
+    assert!(said.contains("host beta was lost and not found again within 2 s (--reconnect-timeout)"), "{said}");
     assert!(said.contains("btu lan --resume"), "{said}");
     hosts.start_agent("beta");
     hosts.await_agents();

@@ -137,9 +137,9 @@ fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
             let point = &points(&check, flow as usize)[place];
             let measured = &point["measured"];
             assert_eq!(measured["sent"], measured["received"], "{measured}");
-            let books = &measured["network"];
-            let sum = number(&books["received"]) + number(&books["lost"]) + number(&books["in_flight"]);
-            assert!((number(&books["sent"]) - sum).abs() < 0.5, "{books}");
+            let accounts = &measured["network"];
+            let sum = number(&accounts["received"]) + number(&accounts["lost"]) + number(&accounts["in_flight"]);
+            assert!((number(&accounts["sent"]) - sum).abs() < 0.5, "{accounts}");
             let late = number(&measured["sender_late_seconds"]) + number(&measured["wire_late_seconds"]);
             let means: Vec<f64> =
                 measured["replications_seconds"].as_array().expect("means").iter().map(number).collect();
@@ -177,13 +177,16 @@ fn losses_and_overload_are_told_from_each_other() {
     let common = ["model", &line, "--check", "net", "--replications", "2", "--net-time", "3 s", "--json"];
     let check = json(&lab.output(&[&common[..], &["--sweep", "traffic.chance.load=40..160 %:120"]].concat()));
     for (point, overloaded) in points(&check, 0).iter().zip([false, true]) {
-        let (measured, books) = (&point["measured"], &point["measured"]["network"]);
+        let (measured, accounts) = (&point["measured"], &point["measured"]["network"]);
         assert_eq!(measured["overloaded"], overloaded, "{point}");
         // A busy machine may be late, and says so; nothing else may be wrong.
         let void = measured["void"].as_array().expect("reasons");
         assert!(void.iter().all(|why| text_of(why).contains("lateness of this machine")), "{point}");
-        let dropped: f64 = books["dropped"].as_object().expect("causes").values().map(number).sum();
-        assert!(number(&books["dropped"]["loss"]) > 0.0 && (number(&books["lost"]) - dropped).abs() < 0.5, "{books}");
+        let dropped: f64 = accounts["dropped"].as_object().expect("causes").values().map(number).sum();
+        assert!(
+            number(&accounts["dropped"]["loss"]) > 0.0 && (number(&accounts["lost"]) - dropped).abs() < 0.5,
+            "{accounts}"
+        );
     }
     lab.assert_gone();
 }

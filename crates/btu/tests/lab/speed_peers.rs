@@ -242,7 +242,7 @@ fn on_a_bare_cable_it_is_as_fast() {
     let (told, seen) = (median(told), seen.iter().sum::<f64>() / seen.len() as f64);
     println!("down: {:.2} Gb/s, iperf3 {:.2} Gb/s", told / 1e9, seen / 1e9);
     // Two runs in a row of one program differ by some percent on a cable without a rate, and this is a build for tests: the
-    // released one is held against iperf3 by `scripts/bench`.
+    // released one is compared with iperf3 by `scripts/bench`.
     assert!(told >= seen * 0.9, "{told} b/s, iperf3 {seen} b/s");
     assert!(pair.lab.output(&["net", "down"]).status.success());
     pair.lab.assert_gone();
@@ -319,7 +319,7 @@ fn a_killed_end_frees_both_within_two_seconds() {
     let pair = Pair::of(lab, "client", "server");
     pair.lab.up(&line(10, ""));
     for (who, victim) in [("near", "speed --ssh"), ("far", "agent --stdio")] {
-        let mut child = pair.speed(&["-t", "20 s", "--patience", "100 ms"]);
+        let mut child = pair.speed(&["-t", "20 s", "--reconnect-timeout", "100 ms"]);
         // Workers at both ends: requests, and a stream up.
         let deadline = Instant::now() + Duration::from_secs(30);
         let workers = || pair.lab.processes().iter().filter(|(_, line)| line.contains("internal worker")).count();

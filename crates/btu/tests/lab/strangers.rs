@@ -49,8 +49,8 @@ fn assert_success(output: &Output) -> String {
 const MARKED: &str = r"
 mkdir -m 1777 /tmp/.X11-unix /tmp/.ICE-unix /tmp/.font-unix /tmp/btu-0123abcd
 for each in .X11-unix .ICE-unix .font-unix btu-0123abcd; do : > /tmp/$each/precious; done
-as_nobody sh -ec ': > /tmp/.X11-unix/btu-house.lock; : > /tmp/btu-0123abcd/btu-house.lock
-                  mkfifo /tmp/.ICE-unix/btu-house.lock; ln -s /dev/null /tmp/.font-unix/btu-house.lock'
+as_nobody sh -ec ': > /tmp/.X11-unix/btu-testbed.lock; : > /tmp/btu-0123abcd/btu-testbed.lock
+                  mkfifo /tmp/.ICE-unix/btu-testbed.lock; ln -s /dev/null /tmp/.font-unix/btu-testbed.lock'
 ";
 
 #[test]

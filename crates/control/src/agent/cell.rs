@@ -7,7 +7,7 @@ use btu_suite::record::CpuTime;
 use btu_units::Span;
 use tokio::sync::watch;
 
-use super::worker::{Heard, LOAD_STOP_LIMIT, Rein, Worker};
+use super::worker::{KillHandle, LOAD_STOP_LIMIT, Worker, WorkerOutput};
 use crate::clock;
 use crate::environment::MachineWatch;
 use crate::protocol::{Account, CollectReply, Direction};
@@ -58,7 +58,7 @@ impl Cell {
             Direction::Look => {}
             Direction::Go => worker.go().await,
             Direction::Stop => worker.ask_to_stop(LOAD_STOP_LIMIT).await,
-            Direction::Kill => worker.rein().kill(),
+            Direction::Kill => worker.kill_handle().kill(),
         }
         Some(cpu.map(Span::nanoseconds))
     }
@@ -67,16 +67,16 @@ impl Cell {
         self.started
     }
 
-    pub(super) fn reins(&self) -> Vec<Rein> {
-        self.workers.values().map(Worker::rein).collect()
+    pub(super) fn kill_handles(&self) -> Vec<KillHandle> {
+        self.workers.values().map(Worker::kill_handle).collect()
     }
 
-    pub(super) fn heard(&self, step: u32) -> Option<watch::Receiver<Heard>> {
+    pub(super) fn heard(&self, step: u32) -> Option<watch::Receiver<WorkerOutput>> {
         self.workers.get(&step).map(Worker::heard)
     }
 
     /// Every worker's ear, by step.
-    pub(super) fn ears(&self) -> BTreeMap<u32, watch::Receiver<Heard>> {
+    pub(super) fn outputs(&self) -> BTreeMap<u32, watch::Receiver<WorkerOutput>> {
         self.workers.iter().map(|(step, worker)| (*step, worker.heard())).collect()
     }
 

@@ -15,9 +15,9 @@ use tonic::codegen::http::{Request, Response};
 use tower::Service;
 
 use super::caller::Way;
-use super::door::{self, Door, DoorLimits};
 use super::host::Host;
 use super::offer;
+use super::tls_listener::{self, ListenerLimits, TlsListener};
 use crate::trust::{Identity, server_config};
 
 /// An agent that has no policy and makes no workers; it ends when it is dropped.
@@ -32,13 +32,13 @@ impl Drill {
         let host = Host::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
         let config = server_config(identity, None).unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let door = Door::open(listen, config, DoorLimits::STANDARD, Box::new(|_| ())).unwrap();
-        host.behind(door.keeper());
-        let (address, calls) = (door.address(), Calls::default());
+        let listener = TlsListener::open(listen, config, ListenerLimits::STANDARD, Box::new(|_| ())).unwrap();
+        host.behind(listener.handle());
+        let (address, calls) = (listener.address(), Calls::default());
         let watch = calls.clone();
         let layer = tower::layer::layer_fn(move |inner| Watched { inner, calls: watch.clone() });
-        let router = door::server().layer(layer).add_routes(offer(&host, Way::Network));
-        let serving = tokio::spawn(async move { router.serve_with_incoming(door).await.unwrap() });
+        let router = tls_listener::server().layer(layer).add_routes(offer(&host, Way::Network));
+        let serving = tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
         Self { address, calls, serving }
     }
 }

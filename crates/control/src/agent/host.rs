@@ -21,12 +21,12 @@ use super::budget::{Budget, Claim, Demand, KeptWords, WORKER_BYTES};
 use super::caller::{Caller, Who};
 use super::cell::Cell;
 use super::description::Description;
-use super::desk::Desk;
-use super::door::Keeper;
 use super::impair::{ImpairError, Impaired, interface_of};
 use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
+use super::session_work::SessionWork;
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
+use super::tls_listener::ListenerHandle;
 use crate::protocol::{DescribeReply, HelloReply, PROTOCOL};
 use crate::{clock, octets};
 
@@ -50,7 +50,7 @@ pub(super) struct Host {
     budget: Budget,
     description: Description,
     /// Where it has one to a network.
-    door: OnceLock<Keeper>,
+    listener: OnceLock<ListenerHandle>,
 }
 
 /// How long work that was ended a moment ago is waited for when there is no room for more.
@@ -75,7 +75,7 @@ pub(super) struct ProcessClaim {
 }
 
 /// A source file that may be made.
-pub(super) struct Furnishing {
+pub(super) struct PreparingDiskFile {
     pub(super) directory: PathBuf,
     pub(super) claim: Claim,
     /// Turns true when nobody wants the file any more.
@@ -103,7 +103,7 @@ struct State {
     /// None for a station of a local testbed: its coordinator is this machine's own user.
     policy: Option<Policy>,
     sessions: Sessions,
-    desks: BTreeMap<Place, Desk>,
+    desks: BTreeMap<Place, SessionWork>,
     /// Whether the timer of leases runs; without sessions there is none, and nothing ever wakes the process.
     timer: bool,
 }
@@ -160,7 +160,7 @@ impl Host {
             journal: Journal::default(),
             budget: Budget::default(),
             description: Description::default(),
-            door: OnceLock::new(),
+            listener: OnceLock::new(),
         }))
     }
 
@@ -212,7 +212,7 @@ impl Host {
 
     fn try_admit(&self, caller: &Caller, place: Place, order: Order) -> Result<(BoundedOrder, WorkClaim), Refused> {
         let state = self.state();
-        let kept = state.desks.get(&place).and_then(|desk| desk.source.as_ref());
+        let kept = state.desks.get(&place).and_then(|work| work.source.as_ref());
         let bounded = match &state.policy {
             None => BoundedOrder { order, bounds: Bounds::default() },
             Some(policy) => {
@@ -238,17 +238,17 @@ impl Host {
 
     /// Room for a source file of so many bytes, before it is written. `wanted`, its directory, counts only for this machine's
     /// own user.
-    pub(super) fn furnish(
+    pub(super) fn prepare_disk_file(
         &self,
         caller: &Caller,
         place: Place,
         wanted: String,
         size: Bytes,
-    ) -> Result<Furnishing, Status> {
+    ) -> Result<PreparingDiskFile, Status> {
         let mut state = self.state();
         let refuse = |forbidden: Forbidden| self.forbidden(caller, &forbidden);
         state.policy.as_ref().map_or(Ok(()), |policy| policy.check_kind(DISK)).map_err(refuse)?;
-        let under_way = state.desks.get(&place).is_some_and(|desk| desk.furnishing.strong_count() > 0);
+        let under_way = state.desks.get(&place).is_some_and(|work| work.preparing_disk_file.strong_count() > 0);
         if under_way {
             return Err(Status::failed_precondition("a source file is being made for this session already"));
         }
@@ -258,8 +258,8 @@ impl Host {
             _ => wanted.into(),
         };
         let stop = Arc::new(AtomicBool::new(false));
-        state.desks.entry(place).or_default().furnishing = Arc::downgrade(&stop);
-        Ok(Furnishing { directory, claim, stop })
+        state.desks.entry(place).or_default().preparing_disk_file = Arc::downgrade(&stop);
+        Ok(PreparingDiskFile { directory, claim, stop })
     }
 
     fn forbidden(&self, caller: &Caller, forbidden: &Forbidden) -> Status {
@@ -272,14 +272,14 @@ impl Host {
         let (executable, scratch) = (self.executable.clone(), self.scratch_directory());
         let reply = self.description.get(executable, scratch, || self.not_of_another(caller)).await?;
         // What was seen a moment ago is told again; this is of now.
-        let turned_away = self.door.get().map_or(0, |keeper| keeper.counts().turned_away());
+        let turned_away = self.listener.get().map_or(0, |handle| handle.counts().turned_away());
         Ok(DescribeReply { turned_away, ..reply })
     }
 
-    /// Strangers are kept away by `keeper`.
-    pub(super) fn behind(&self, keeper: Keeper) {
-        // An agent has one door, and opens it once.
-        self.door.set(keeper).ok();
+    /// Strangers are kept away by `handle`.
+    pub(super) fn behind(&self, handle: ListenerHandle) {
+        // An agent has one listener, and opens it once.
+        self.listener.set(handle).ok();
     }
 
     fn not_of_another(&self, caller: &Caller) -> Result<(), Status> {
@@ -362,7 +362,7 @@ impl Host {
 
     pub(super) fn release(&self, caller: &Caller, session: &[u8]) -> Result<(), Status> {
         let Some(session) = place(caller, session)? else {
-            return self.with_desk(None, |desk| *desk = Desk::default());
+            return self.with_work(None, |work| *work = SessionWork::default());
         };
         let now = now()?;
         let mut state = self.state();
@@ -398,7 +398,7 @@ impl Host {
     }
 
     /// The work of a session that exists.
-    pub(super) fn with_desk<T>(&self, place: Place, act: impl FnOnce(&mut Desk) -> T) -> Result<T, Status> {
+    pub(super) fn with_work<T>(&self, place: Place, act: impl FnOnce(&mut SessionWork) -> T) -> Result<T, Status> {
         let mut state = self.state();
         if place.is_none() {
             return Ok(act(state.desks.entry(None).or_default()));
@@ -408,7 +408,7 @@ impl Host {
 
     /// The cell `number` of a session; any other that is still there is ended.
     pub(super) fn cell<T>(&self, place: Place, number: u64, act: impl FnOnce(&mut Cell) -> T) -> Result<T, Status> {
-        self.with_desk(place, |desk| desk.cell(number).map(act))?.map_err(internal("reading CPU time"))
+        self.with_work(place, |work| work.cell(number).map(act))?.map_err(internal("reading CPU time"))
     }
 
     /// Impairs the interface with `address`, or no more.
@@ -426,18 +426,18 @@ impl Host {
             let checked = policy.check_impair(&interface, wanted, caller.carriers().as_deref());
             checked.map_err(|forbidden| self.forbidden(caller, &forbidden))?;
         }
-        self.with_desk(place, |desk| {
+        self.with_work(place, |work| {
             if wanted.is_none() {
-                desk.impaired.remove(&address);
+                work.impaired.remove(&address);
                 return Ok(String::new());
             }
-            if let Some(impaired) = desk.impaired.get_mut(&address) {
+            if let Some(impaired) = work.impaired.get_mut(&address) {
                 impaired.change(wanted).map_err(refused)?;
                 return Ok(impaired.how());
             }
             let impaired = Impaired::new(&interface, wanted, seed).map_err(refused)?;
             let how = impaired.how();
-            desk.impaired.insert(address, impaired);
+            work.impaired.insert(address, impaired);
             Ok(how)
         })?
     }
@@ -470,7 +470,7 @@ impl Host {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic is a bug, and the books of sessions are whole between any two calls.
+        // A panic is a bug, and the accounts of sessions are whole between any two calls.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,11 +18,11 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::Server;
 
 use super::caller::Way;
-use super::door::{self, Door, DoorLimits, Keeper};
 use super::host::Host;
 use super::policy::Policy;
 use super::presence::{AGENTS, Presence};
 use super::stdio::Stdio;
+use super::tls_listener::{self, ListenerHandle, ListenerLimits, TlsListener};
 use super::{AgentError, offer};
 use crate::trust::{self, Identity, Pairing, Revocations, Role};
 
@@ -192,11 +192,11 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 async fn by_stdio(host: &Arc<Host>, settings: &ServiceSettings, signals: &mut Signals) -> Result<(), AgentError> {
     let (connection, ended, written) = Stdio::take().map_err(AgentError::Stdio)?;
     let incoming = stream::once(async { Ok::<_, io::Error>(connection) }).chain(stream::pending());
-    let served = door::server().add_routes(offer(host, Way::Stdio)).serve_with_incoming(incoming);
+    let served = tls_listener::server().add_routes(offer(host, Way::Stdio)).serve_with_incoming(incoming);
     tokio::select! {
         served = served => served.map_err(AgentError::from),
         _ = ended => {
-            // Whoever does not read his answers is not waited for.
+            // The agent does not wait for a caller that does not read its answers.
             tokio::time::timeout(LAST_WORDS, written).await.ok();
             Ok(())
         }
@@ -219,17 +219,17 @@ async fn by_network(
     };
     let mut shown = identity;
     let tell = Box::new(|line: &str| eprintln!("agent: {line}"));
-    let door = Door::open(listen, config, DoorLimits::STANDARD, tell);
-    let door = door.map_err(|source| AgentError::Open { address: listen, source })?;
-    let keeper = door.keeper();
-    host.behind(keeper.clone());
-    (settings.ready)(&door.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());
-    let served = door::server().add_routes(offer(host, Way::Network)).serve_with_incoming(door);
+    let listener = TlsListener::open(listen, config, ListenerLimits::STANDARD, tell);
+    let listener = listener.map_err(|source| AgentError::Open { address: listen, source })?;
+    let handle = listener.handle();
+    host.behind(handle.clone());
+    (settings.ready)(&listener.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());
+    let served = tls_listener::server().add_routes(offer(host, Way::Network)).serve_with_incoming(listener);
     tokio::select! {
         served = served => served.map_err(AgentError::from),
         () = signals.follow(|| {
             reload_policy(host, settings);
-            reload_trust(&keeper, trust, &mut shown);
+            reload_trust(&handle, trust, &mut shown);
         }) => Ok(()),
     }
 }
@@ -255,19 +255,19 @@ fn read_trust(identity: &Path, revoked: Option<&Path>) -> Result<Shown, AgentErr
 }
 
 /// Reads both again; `shown` is the identity that was read before.
-fn reload_trust(keeper: &Keeper, trust: &Trust, shown: &mut Identity) {
+fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
     let Trust::Identity { identity, revoked } = trust else { return };
     match read_trust(identity, revoked.as_deref()) {
         Ok(Shown { identity, revocations, config }) => {
             if identity.is_of_the_authority_of(shown) {
-                keeper.reload(config);
+                handle.reload(config);
             } else {
-                for peer in keeper.replace(config) {
+                for peer in handle.replace(config) {
                     eprintln!("agent: controller {} is sent away: it is of an earlier authority", peer.name);
                 }
             }
             *shown = identity;
-            for peer in revocations.iter().flat_map(|revocations| keeper.dismiss(revocations)) {
+            for peer in revocations.iter().flat_map(|revocations| handle.dismiss(revocations)) {
                 eprintln!("agent: controller {} is sent away: its certificate is revoked", peer.name);
             }
             // Whoever sent SIGHUP learns by this line that from now on the new list counts.

@@ -14,17 +14,17 @@ use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 
 use super::caller::{Caller, Way};
-use super::desk::{Desk, Kept};
-use super::host::{Furnishing, Host, internal};
+use super::host::{Host, PreparingDiskFile, internal};
+use super::session_work::{Kept, SessionWork};
 use super::sessions::{Answer, Asked};
-use super::worker::{Heard, Worker};
+use super::worker::{Worker, WorkerOutput};
 use crate::protocol::Direction;
 use crate::protocol::agent_server::Agent;
 use crate::protocol::{
     AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectReply,
-    DirectRequest, FollowRequest, FurnishReply, FurnishRequest, HelloReply, HelloRequest, ImpairReply, ImpairRequest,
-    PROTOCOL, PrepareReply, PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
-    ReserveRequest, StartReply, StartRequest, Told, mismatch,
+    DirectRequest, FollowRequest, HelloReply, HelloRequest, ImpairReply, ImpairRequest, PROTOCOL, PrepareDiskFileReply,
+    PrepareDiskFileRequest, PrepareReply, PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest,
+    ReserveReply, ReserveRequest, StartReply, StartRequest, Told, mismatch,
 };
 
 /// The service as it is offered over one way in.
@@ -34,7 +34,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Who calls, if he may.
+    /// The caller, if the agent lets it call.
     fn caller<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
         let caller = self.way.caller(request);
         self.host.welcome(&caller)?;
@@ -75,7 +75,7 @@ impl Agent for Service {
                 session: session.to_vec(),
                 lease_ms: self.host.lease_ms(),
                 resumed,
-                kept_cells: self.host.with_desk(Some(session), |desk| desk.kept()).unwrap_or_default(),
+                kept_cells: self.host.with_work(Some(session), |work| work.kept()).unwrap_or_default(),
                 ..ReserveReply::default()
             },
             Answer::Busy(busy) => ReserveReply { busy: busy.to_string(), ..ReserveReply::default() },
@@ -127,10 +127,10 @@ impl Agent for Service {
         let caller = self.caller(&request)?;
         let StartRequest { cell: number, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
-        let mut cell = self.host.with_desk(session, |desk| desk.take(number))?.ok_or_else(|| unprepared(number))?;
+        let mut cell = self.host.with_work(session, |work| work.take(number))?.ok_or_else(|| unprepared(number))?;
         cell.start(session.is_some()).await;
         self.host.still(&caller, session)?;
-        self.host.with_desk(session, |desk| desk.cell = Some(cell))?;
+        self.host.with_work(session, |work| work.cell = Some(cell))?;
         Ok(Response::new(StartReply {}))
     }
 
@@ -140,10 +140,10 @@ impl Agent for Service {
         let session = self.host.working(&caller, &session)?;
         let direction = Direction::try_from(direction)
             .map_err(|_| Status::invalid_argument(format!("{direction} is no direction for a worker")))?;
-        let mut cell = self.host.with_desk(session, |desk| desk.take(number))?.ok_or_else(|| unprepared(number))?;
+        let mut cell = self.host.with_work(session, |work| work.take(number))?.ok_or_else(|| unprepared(number))?;
         let directed = cell.direct(step, direction, session.is_some()).await;
         self.host.still(&caller, session)?;
-        self.host.with_desk(session, |desk| desk.cell = Some(cell))?;
+        self.host.with_work(session, |work| work.cell = Some(cell))?;
         let cpu_ns =
             directed.ok_or_else(|| Status::failed_precondition(format!("cell {number} has no step {step}")))?;
         Ok(Response::new(DirectReply { cpu_ns }))
@@ -155,7 +155,7 @@ impl Agent for Service {
         let caller = self.caller(&request)?;
         let FollowRequest { cell, step, heard, session } = request.into_inner();
         let session = self.host.fetching(&caller, &session)?;
-        let ear = self.host.with_desk(session, |desk| desk.heard(cell, step))?;
+        let ear = self.host.with_work(session, |work| work.heard(cell, step))?;
         let ear =
             ear.ok_or_else(|| Status::failed_precondition(format!("step {step} of cell {cell} was not started")))?;
         let told = usize::try_from(heard).unwrap_or(usize::MAX);
@@ -166,14 +166,14 @@ impl Agent for Service {
         let caller = self.caller(&request)?;
         let CollectRequest { cell, finishing, session } = request.into_inner();
         let session = self.host.fetching(&caller, &session)?;
-        let outcome = self.host.with_desk(session, |desk| desk.collect(cell, finishing))?;
+        let outcome = self.host.with_work(session, |work| work.collect(cell, finishing))?;
         let mut outcome = outcome.ok_or_else(|| unprepared(cell))?;
         let reply = match outcome.wait_for(Option::is_some).await {
             Ok(outcome) => outcome.clone().unwrap_or_else(|| Err("nothing came of it".to_owned())),
             Err(_) => Err("its collection ended early".to_owned()),
         };
         if session.is_none() {
-            self.host.with_desk(session, |desk| desk.forget(cell))?;
+            self.host.with_work(session, |work| work.forget(cell))?;
         }
         Ok(Response::new(reply.map_err(internal("collecting"))?))
     }
@@ -181,16 +181,20 @@ impl Agent for Service {
     async fn abandon(&self, request: Request<AbandonRequest>) -> Result<Response<AbandonReply>, Status> {
         let caller = self.caller(&request)?;
         let session = self.host.working(&caller, &request.into_inner().session)?;
-        self.host.with_desk(session, Desk::abandon)?;
+        self.host.with_work(session, SessionWork::abandon)?;
         Ok(Response::new(AbandonReply {}))
     }
 
-    async fn furnish(&self, request: Request<FurnishRequest>) -> Result<Response<FurnishReply>, Status> {
+    async fn prepare_disk_file(
+        &self,
+        request: Request<PrepareDiskFileRequest>,
+    ) -> Result<Response<PrepareDiskFileReply>, Status> {
         let caller = self.caller(&request)?;
-        let FurnishRequest { directory, file_bytes, seed, session } = request.into_inner();
+        let PrepareDiskFileRequest { directory, file_bytes, seed, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
         let size = Bytes::new(file_bytes);
-        let Furnishing { directory, claim, stop } = self.host.furnish(&caller, session, directory, size)?;
+        let PreparingDiskFile { directory, claim, stop } =
+            self.host.prepare_disk_file(&caller, session, directory, size)?;
         let given_up = StopWhenDropped(Arc::clone(&stop));
         let made = tokio::task::spawn_blocking(move || {
             DiskSource::make_unless(&directory, size, seed, &stop).map(|file| Kept { file, claim: Arc::new(claim) })
@@ -202,8 +206,8 @@ impl Agent for Service {
         drop(given_up);
         let path = kept.file.path().to_string_lossy().into_owned();
         self.host.still(&caller, session)?;
-        self.host.with_desk(session, |desk| desk.source = Some(kept))?;
-        Ok(Response::new(FurnishReply { source: path }))
+        self.host.with_work(session, |work| work.source = Some(kept))?;
+        Ok(Response::new(PrepareDiskFileReply { source: path }))
     }
 }
 
@@ -231,8 +235,8 @@ fn unprepared(cell: u64) -> Status {
 
 /// The word after those that were told; nothing after the last.
 async fn next_word(
-    (mut ear, told): (watch::Receiver<Heard>, usize),
-) -> Option<(Told, (watch::Receiver<Heard>, usize))> {
+    (mut ear, told): (watch::Receiver<WorkerOutput>, usize),
+) -> Option<(Told, (watch::Receiver<WorkerOutput>, usize))> {
     let word_json = {
         let heard = ear.wait_for(|heard| heard.words.len() > told || heard.account.is_some()).await.ok()?;
         heard.words.get(told).cloned()?

@@ -3,7 +3,7 @@
 //! Until it is ready the agent speaks with it directly. From then on a task attends it: keeps its words, kills it at its
 //! deadline or when nobody holds its [`Worker`] any more, and writes its account, whether somebody waits for it or not.
 
-mod attendant;
+mod monitor;
 mod process;
 
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use super::budget::KeptWords;
 use super::host::{WorkClaim, internal};
 use crate::clock;
 use crate::protocol::MESSAGE_LIMIT_BYTES;
-use attendant::{Attendant, Due, account, farewell};
+use monitor::{Due, Monitor, account, final_message};
 use process::{Process, tell};
 
 /// How long setting up may take; creating a large disk file is the slowest.
@@ -39,8 +39,8 @@ pub(super) const LOAD_STOP_LIMIT: Duration = Duration::from_secs(10);
 /// A worker that has set up its activity; it is killed when this is dropped.
 pub(super) struct Worker {
     orders: ChildStdin,
-    rein: Rein,
-    heard: watch::Receiver<Heard>,
+    kill_handle: KillHandle,
+    heard: watch::Receiver<WorkerOutput>,
     is_started: bool,
     process: Option<Pid>,
     /// Where the activity listens, if it does.
@@ -49,7 +49,7 @@ pub(super) struct Worker {
 
 /// What a worker has said since its start.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct WorkerOutput {
     /// Words, each as JSON.
     pub(super) words: Vec<String>,
     bytes: usize,
@@ -58,7 +58,7 @@ pub(super) struct Heard {
     room: KeptWords,
 }
 
-impl Heard {
+impl WorkerOutput {
     fn new(room: KeptWords) -> Self {
         Self { words: Vec::new(), bytes: 0, account: None, room }
     }
@@ -81,7 +81,7 @@ impl Heard {
         // Once here and once in the account of its cell.
         let kept = self.room.keep(2 * whole.len()).map_err(|message| Failure::Failed { message });
         if let Err(failure) = result.as_ref().map(|_| ()).map_err(Clone::clone).and(kept.clone()) {
-            self.words.push(farewell(&failure));
+            self.words.push(final_message(&failure));
         }
         self.account = Some(kept.map_or_else(|failure| account(&Err(failure)), |()| whole));
     }
@@ -89,10 +89,10 @@ impl Heard {
 
 /// Ends a worker from afar.
 #[derive(Debug, Clone)]
-pub(super) struct Rein(mpsc::Sender<Wish>);
+pub(super) struct KillHandle(mpsc::Sender<Command>);
 
 #[derive(Debug, Clone, Copy)]
-enum Wish {
+enum Command {
     /// It was told to stop, and may take so long.
     Stopped(Duration),
     /// What it has finished counts; else it is killed.
@@ -100,20 +100,20 @@ enum Wish {
     Kill,
 }
 
-impl Rein {
+impl KillHandle {
     /// Kills it, unless it has finished; its account then says that its controller was not heard any more.
     pub(super) fn settle(&self) {
-        self.wish(Wish::Settle);
+        self.command(Command::Settle);
     }
 
     /// Kills it.
     pub(super) fn kill(&self) {
-        self.wish(Wish::Kill);
+        self.command(Command::Kill);
     }
 
-    fn wish(&self, wish: Wish) {
+    fn command(&self, command: Command) {
         // A full queue means that its end is under way already, a closed one that it has ended.
-        self.0.try_send(wish).ok();
+        self.0.try_send(command).ok();
     }
 }
 
@@ -144,10 +144,10 @@ impl Worker {
     fn new(process: Process, due: Due, claim: WorkClaim, endpoint: Option<SocketAddr>) -> Self {
         let Process { child, orders, words } = process;
         let process = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
-        let (rein, wishes) = mpsc::channel(4);
-        let (told, heard) = watch::channel(Heard::new(claim.words));
-        tokio::spawn(Attendant { child, words, wishes, told, claim: claim.process }.attend(due));
-        Self { orders, rein: Rein(rein), heard, is_started: false, process, endpoint }
+        let (kill_handle, wishes) = mpsc::channel(4);
+        let (told, heard) = watch::channel(WorkerOutput::new(claim.words));
+        tokio::spawn(Monitor { child, words, wishes, told, claim: claim.process }.attend(due));
+        Self { orders, kill_handle: KillHandle(kill_handle), heard, is_started: false, process, endpoint }
     }
 
     /// Says `go`, once. A worker that is already gone is found out when its account is fetched.
@@ -175,14 +175,14 @@ impl Worker {
     pub(super) async fn ask_to_stop(&mut self, limit: Duration) {
         // One that cannot be told is gone, and its attendant sees that.
         tell(&mut self.orders, "stop").await.ok();
-        self.rein.wish(Wish::Stopped(limit));
+        self.kill_handle.command(Command::Stopped(limit));
     }
 
     /// The account of a worker that ends by itself, as JSON; it is killed at its deadline.
     pub(super) async fn finish(&mut self) -> String {
         if !self.is_started {
             // It has nothing to say.
-            self.rein.kill();
+            self.kill_handle.kill();
         }
         let ended = self.heard.wait_for(|heard| heard.account.is_some()).await;
         ended
@@ -197,11 +197,11 @@ impl Worker {
         self.finish().await
     }
 
-    pub(super) fn rein(&self) -> Rein {
-        self.rein.clone()
+    pub(super) fn kill_handle(&self) -> KillHandle {
+        self.kill_handle.clone()
     }
 
-    pub(super) fn heard(&self) -> watch::Receiver<Heard> {
+    pub(super) fn heard(&self) -> watch::Receiver<WorkerOutput> {
         self.heard.clone()
     }
 }

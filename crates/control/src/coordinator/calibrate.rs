@@ -106,7 +106,7 @@ impl Pilots<'_> {
         Ok(amount_for(result.work, result.duration, target))
     }
 
-    async fn pilot(&mut self, row: Row, time: Span) -> Result<btu_suite::books::Balance, CoordinatorError> {
+    async fn pilot(&mut self, row: Row, time: Span) -> Result<btu_suite::accounting::CellAccounting, CoordinatorError> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = script(self.plan, &row, &setting);
         let scene = self.stage.play(&script).await?;

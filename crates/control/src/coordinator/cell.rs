@@ -1,6 +1,6 @@
 //! From a slot of the schedule to a stored cell.
 
-use btu_suite::books::{self, Balance};
+use btu_suite::accounting::{self, CellAccounting};
 use btu_suite::cell::Row;
 use btu_suite::experiment::Observation;
 use btu_suite::program::Programs;
@@ -29,13 +29,13 @@ pub(super) async fn measure(
     }
 }
 
-/// Strikes the balance of a scene.
-pub(super) fn balance(row: &Row, script: &Script, scene: &Observation) -> Balance {
-    books::balance(Some(row), script, scene)
+/// Reconciles the accounts of a scene.
+pub(super) fn balance(row: &Row, script: &Script, scene: &Observation) -> CellAccounting {
+    accounting::balance(Some(row), script, scene)
 }
 
 fn record(slot: Slot, script: &Script, scene: Observation) -> CellRecord {
-    let Balance { faults, network, host } = balance(&slot.cell, script, &scene);
+    let CellAccounting { faults, network, host } = balance(&slot.cell, script, &scene);
     CellRecord {
         row: slot.cell,
         block: slot.block,

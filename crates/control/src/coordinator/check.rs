@@ -2,7 +2,7 @@
 
 use btu_model::{Ethernet, Transport};
 use btu_stats::{Level, wilson};
-use btu_suite::books;
+use btu_suite::accounting;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::experiment::Observation;
 use btu_suite::network::{Impairment, Network, Path};
@@ -185,7 +185,7 @@ impl Prober<'_> {
         row: Row,
         time: Span,
         impairment: Impairment,
-    ) -> Result<(Observation, books::Balance), CoordinatorError> {
+    ) -> Result<(Observation, accounting::CellAccounting), CoordinatorError> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = btu_suite::script::Script {
             impairments: at_black_boxes(self.plan, impairment),

@@ -20,9 +20,9 @@ use tonic::{Code, Response, Status};
 use super::error::{CoordinatorError, with_reasons};
 use crate::protocol::agent_client::AgentClient;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectRequest, Direction,
-    FurnishRequest, HelloReply, HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL, PrepareRequest,
-    ReleaseRequest, RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartRequest, mismatch,
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectRequest, Direction, HelloReply,
+    HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest,
+    RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartRequest, mismatch,
 };
 
 /// Connecting to a local agent that lives takes well under this.
@@ -35,7 +35,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const PREPARE_LIMIT: Duration = Duration::from_secs(40);
 
 /// A source file is written to a disk that may be slow.
-const FURNISH_LIMIT: Duration = Duration::from_mins(2);
+const PREPARE_DISK_FILE_LIMIT: Duration = Duration::from_mins(2);
 
 /// Beyond the activities' own deadline: stopping those that serve, and reading accounts.
 const COLLECT_MARGIN: Duration = Duration::from_secs(15);
@@ -227,17 +227,18 @@ impl AgentLink {
     }
 
     /// Has the disk activity's source file made and kept; the path under which workers open it.
-    pub(super) async fn furnish(
+    pub(super) async fn prepare_disk_file(
         &mut self,
         directory: &Path,
         file: Bytes,
         seed: u64,
     ) -> Result<PathBuf, CoordinatorError> {
         let directory = directory.to_string_lossy().into_owned();
-        let request = FurnishRequest { directory, file_bytes: file.count(), seed, session: self.session.clone() };
-        match timeout(FURNISH_LIMIT, self.client.furnish(request)).await {
+        let request =
+            PrepareDiskFileRequest { directory, file_bytes: file.count(), seed, session: self.session.clone() };
+        match timeout(PREPARE_DISK_FILE_LIMIT, self.client.prepare_disk_file(request)).await {
             Ok(Err(status)) if !is_lost(&status) => Err(self.unprepared("disk", &status)),
-            reply => Ok(self.answer("making the disk activity's file", FURNISH_LIMIT, reply)?.source.into()),
+            reply => Ok(self.answer("making the disk activity's file", PREPARE_DISK_FILE_LIMIT, reply)?.source.into()),
         }
     }
 

@@ -73,12 +73,12 @@ pub enum CoordinatorError {
         message: String,
     },
     /// A host that was lost was not found again.
-    #[error("host {host} was lost and not found again within {patience_s} s (--patience): {last}")]
+    #[error("host {host} was lost and not found again within {timeout_s} s (--reconnect-timeout): {last}")]
     Gone {
         /// Which host.
         host: String,
         /// For how long it was called.
-        patience_s: u64,
+        timeout_s: u64,
         /// What was heard last.
         last: String,
     },
@@ -106,7 +106,7 @@ pub enum CoordinatorError {
         /// What is wrong with them.
         source: crate::trust::TrustError,
     },
-    /// Something about a host that waiting does not mend.
+    /// Something about a host that waiting does not fix.
     #[error("host {host}: {message}")]
     Host {
         /// Which host.
@@ -135,7 +135,7 @@ pub enum CoordinatorError {
     Impair {
         /// Which host.
         who: String,
-        /// Why, and what would mend it.
+        /// Why, and what would fix it.
         message: String,
     },
     /// The measured network does not connect the hosts.
@@ -166,7 +166,7 @@ pub enum CoordinatorError {
     Document(#[source] serde_json::Error),
     /// The testbed could not be raised or has fallen.
     #[error(transparent)]
-    Testbed(#[from] btu_testbed::house::TestbedError),
+    Testbed(#[from] btu_testbed::testbed::TestbedError),
     /// A part of the testbed ended in the middle of the run.
     #[error("the testbed fell in the middle of the run: {0}")]
     Fallen(String),

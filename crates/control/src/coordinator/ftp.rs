@@ -77,37 +77,37 @@ fn without_password(text: &str) -> String {
 }
 
 /// Lets the relay on active reach the external server; nothing else can be reached through it.
-pub(super) struct Doorway {
+pub(super) struct EgressProxy {
     outside: Option<(ExternalFtp, PathBuf)>,
     stop: Arc<AtomicBool>,
 }
 
-impl Drop for Doorway {
+impl Drop for EgressProxy {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
-impl Doorway {
-    /// Opens the doorway in the directory `runtime` when there is an external server; it closes when dropped.
+impl EgressProxy {
+    /// Opens the egress proxy in the directory `runtime` when there is an external server; it closes when dropped.
     pub(super) fn open(external: Option<&ExternalFtp>, runtime: &Path) -> Result<Self, CoordinatorError> {
         let Some(external) = external.cloned() else {
             return Ok(Self { outside: None, stop: Arc::default() });
         };
-        let path = runtime.join("doorway.sock");
+        let path = runtime.join("egress_proxy.sock");
         let listener = UnixListener::bind(&path)
-            .map_err(|source| CoordinatorError::System { operation: "opening the FTP doorway", source })?;
+            .map_err(|source| CoordinatorError::System { operation: "opening the FTP egress proxy", source })?;
         let server = external.server;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         std::thread::Builder::new()
-            .name("ftp doorway".to_owned())
+            .name("ftp egress proxy".to_owned())
             .spawn(move || {
-                if let Err(error) = btu_load::serve_doorway(listener, server, &stopped) {
-                    eprintln!("btu: the doorway to the FTP server closed: {error}");
+                if let Err(error) = btu_load::serve_egress_proxy(listener, server, &stopped) {
+                    eprintln!("btu: the egress proxy to the FTP server closed: {error}");
                 }
             })
-            .map_err(|source| CoordinatorError::System { operation: "starting the FTP doorway", source })?;
+            .map_err(|source| CoordinatorError::System { operation: "starting the FTP egress proxy", source })?;
         Ok(Self { outside: Some((external, path)), stop })
     }
 
@@ -115,11 +115,11 @@ impl Doorway {
     pub(super) fn source(&self) -> Result<FtpSource, CoordinatorError> {
         Ok(match &self.outside {
             None => FtpSource::Embedded { password: secret::password()? },
-            Some((external, doorway)) => FtpSource::External {
+            Some((external, egress_proxy)) => FtpSource::External {
                 user: external.user.clone(),
                 password: external.password.clone(),
                 file: external.file.clone(),
-                doorway: doorway.clone(),
+                egress_proxy: egress_proxy.clone(),
             },
         })
     }

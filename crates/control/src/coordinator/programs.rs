@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use btu_suite::network::HostName;
-use btu_suite::program::{Ended, Part, ProgramReport, ProgramStep, Programs, Task, Word};
+use btu_suite::program::{Ended, Message, Part, ProgramReport, ProgramStep, Programs, Task};
 use futures_util::future::try_join_all;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -41,7 +41,7 @@ impl Crew {
     }
 
     /// Sees to it that each program has a supervisor.
-    pub(super) async fn gather(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
+    pub(super) async fn connect_all(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
         for step in &programs.steps {
             let key = key(step);
             if !self.supervisors.contains_key(&key) {
@@ -131,7 +131,7 @@ impl Supervisor {
         let words = BufReader::new(process.stdout.take().ok_or_else(missing)?).lines();
         let mut supervisor = Self { who, _process: process, tasks, words, runs: false, ended: None };
         match supervisor.word(MARGIN).await? {
-            Word::Waiting => Ok(supervisor),
+            Message::Waiting => Ok(supervisor),
             other => Err(supervisor.unexpected(&other)),
         }
     }
@@ -154,8 +154,8 @@ impl Supervisor {
     /// Whether the program became ready; if not, it has ended.
     async fn await_ready(&mut self, limit: Duration) -> Result<bool, CoordinatorError> {
         match self.word(limit.saturating_add(MARGIN)).await? {
-            Word::Ready => Ok(true),
-            Word::Ended(ended) => {
+            Message::Ready => Ok(true),
+            Message::Ended(ended) => {
                 self.over(*ended);
                 Ok(false)
             }
@@ -166,8 +166,8 @@ impl Supervisor {
     async fn await_end(&mut self, limit: Duration) -> Result<(), CoordinatorError> {
         while self.runs {
             match self.word(limit.saturating_add(MARGIN)).await? {
-                Word::Ready => {}
-                Word::Ended(ended) => self.over(*ended),
+                Message::Ready => {}
+                Message::Ended(ended) => self.over(*ended),
                 other => return Err(self.unexpected(&other)),
             }
         }
@@ -178,7 +178,7 @@ impl Supervisor {
         (self.runs, self.ended) = (false, Some(ended));
     }
 
-    async fn word(&mut self, limit: Duration) -> Result<Word, CoordinatorError> {
+    async fn word(&mut self, limit: Duration) -> Result<Message, CoordinatorError> {
         let line = match timeout(limit, self.words.next_line()).await {
             Ok(Ok(Some(line))) => line,
             Ok(Ok(None)) => return Err(self.broken("its supervisor ended")),
@@ -186,7 +186,7 @@ impl Supervisor {
             Err(_) => return Err(self.broken(&format!("no word of it within {} s", limit.as_secs()))),
         };
         match serde_json::from_str(&line).map_err(CoordinatorError::Document)? {
-            Word::Failed { message } => Err(self.broken(&message)),
+            Message::Failed { message } => Err(self.broken(&message)),
             word => Ok(word),
         }
     }
@@ -195,7 +195,7 @@ impl Supervisor {
         CoordinatorError::Program { who: self.who.clone(), message: message.to_owned() }
     }
 
-    fn unexpected(&self, word: &Word) -> CoordinatorError {
+    fn unexpected(&self, word: &Message) -> CoordinatorError {
         self.broken(&format!("its supervisor said another thing than it was asked: {word:?}"))
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::check::{self, NetworkCheck};
 use super::error::CoordinatorError;
-use super::ftp::{Doorway, ExternalFtp};
+use super::ftp::{EgressProxy, ExternalFtp};
 use super::stage::Stage;
 use super::study::{Calibrated, Pace, Study};
 use super::{Observer, Phase, calibrate, cell, document, secret};
@@ -37,7 +37,7 @@ pub struct Rating {
     plan: Plan,
     base: Setting,
     /// Open as long as the run lasts.
-    _doorway: Doorway,
+    _egress_proxy: EgressProxy,
 }
 
 impl Rating {
@@ -45,14 +45,14 @@ impl Rating {
     /// one for sockets; both outlive this. `ftp` is the external server, when one was asked for.
     ///
     /// # Errors
-    /// A doorway that cannot be opened, or a kernel without random bytes.
+    /// An egress proxy that cannot be opened, or a kernel without random bytes.
     pub fn new(
         plan: Plan,
         scratch: PathBuf,
         runtime: &Path,
         ftp: Option<&ExternalFtp>,
     ) -> Result<Self, CoordinatorError> {
-        let doorway = Doorway::open(ftp, runtime)?;
+        let egress_proxy = EgressProxy::open(ftp, runtime)?;
         let target = plan.profile.target;
         let base = Setting {
             seed: plan.seed,
@@ -61,9 +61,9 @@ impl Rating {
             deadline: Span::from_nanoseconds(target.nanoseconds().saturating_mul(DEADLINE_FACTOR)) + DEADLINE_MARGIN,
             scratch,
             disk_source: None,
-            ftp: doorway.source()?,
+            ftp: egress_proxy.source()?,
         };
-        Ok(Self { plan, base, _doorway: doorway })
+        Ok(Self { plan, base, _egress_proxy: egress_proxy })
     }
 }
 
@@ -106,11 +106,12 @@ impl Study for Rating {
     }
 
     /// The disk activity's source file on the test station, if there is to be one.
-    async fn furnish(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError> {
+    async fn prepare_disk_file(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError> {
         let Plan { loads, disk_file, seed, .. } = &self.plan;
         if loads.contains(&Load::Disk) {
             let scratch = &self.base.scratch;
-            self.base.disk_source = Some(stage.furnish(&HostRole::Test.into(), scratch, *disk_file, *seed).await?);
+            self.base.disk_source =
+                Some(stage.prepare_disk_file(&HostRole::Test.into(), scratch, *disk_file, *seed).await?);
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ impl<E: Experiment> Study for Scripted<E> {
         Ok(store.save_record(lock, &cell)?)
     }
 
-    async fn furnish(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
+    async fn prepare_disk_file(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
         Ok(())
     }
 

@@ -6,10 +6,10 @@ use btu_store::{Level, RunLock, Store};
 use btu_suite::experiment::Slot;
 use btu_units::Span;
 
-use super::alarm::Alarm;
 use super::error::CoordinatorError;
-use super::hosts::{Notes, Return};
-use super::losses::{Attempts, Standstill, recovered};
+use super::hosts::{Notes, Reconnected};
+use super::recovery::{RetryBudget, StallDetector, recovered};
+use super::run_monitor::RunMonitor;
 use super::stage::Stage;
 use super::study::{Pace, Study};
 use super::{Observer, Phase, Progress};
@@ -34,16 +34,16 @@ pub(super) async fn measure<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
     stage: &mut Stage,
-    alarm: &mut Alarm<'_>,
+    monitor: &mut RunMonitor<'_>,
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
-    alarm.guard(study.furnish(stage)).await?;
+    monitor.guard(study.prepare_disk_file(stage)).await?;
     let records = study.stored(journal.store, journal.lock.run())?;
     let mut session = Session { journal, study, stage, observer, records };
-    session.prepare(alarm).await?;
+    session.prepare(monitor).await?;
     session.note_cost(began)?;
-    session.blocks(alarm).await
+    session.blocks(monitor).await
 }
 
 struct Session<'a, S: Study> {
@@ -56,19 +56,19 @@ struct Session<'a, S: Study> {
 
 impl<S: Study> Session<'_, S> {
     /// Finds out what the cells have to know, or takes over what an earlier session of this run found.
-    async fn prepare(&mut self, alarm: &mut Alarm<'_>) -> Result<(), CoordinatorError> {
+    async fn prepare(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let Journal { store, lock, .. } = self.journal;
         match store.run(&lock.run().to_string())?.calibration {
             Some(stored) => self.study.take_over(stored),
-            None => self.calibrated(alarm).await,
+            None => self.calibrated(monitor).await,
         }
     }
 
-    async fn calibrated(&mut self, alarm: &mut Alarm<'_>) -> Result<(), CoordinatorError> {
-        let mut attempts = Attempts::of("the calibration");
+    async fn calibrated(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
+        let mut attempts = RetryBudget::of("the calibration");
         let found = loop {
-            match alarm.guard(self.study.calibrate(self.stage, self.observer)).await {
-                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, alarm).await?,
+            match monitor.guard(self.study.calibrate(self.stage, self.observer)).await {
+                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, monitor).await?,
                 other => break other?,
             }
         };
@@ -87,11 +87,11 @@ impl<S: Study> Session<'_, S> {
     }
 
     /// Block after block until no row wants more, or the time is over.
-    async fn blocks(&mut self, alarm: &mut Alarm<'_>) -> Result<(), CoordinatorError> {
+    async fn blocks(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         self.observer.phase(Phase::Measure);
         let pace = self.study.pace();
         let clock = Clock::start(pace);
-        let mut standstill = Standstill::default();
+        let mut stall = StallDetector::default();
         for block in 0..pace.most_blocks {
             let slots = self.study.missing(block, &self.records);
             for (index, slot) in slots.iter().enumerate() {
@@ -101,10 +101,10 @@ impl<S: Study> Session<'_, S> {
                 let progress = self.progress(slot, slots.len() - index, &clock);
                 self.stage.expect(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
                 self.observer.progress(&progress);
-                let took = self.cell(slot, alarm).await?;
+                let took = self.cell(slot, monitor).await?;
                 if self.stage.is_on_hosts() {
                     let seen = self.records.last().map(|record| self.study.seen(record));
-                    standstill.watch(seen, took, pace.deadline)?;
+                    stall.watch(seen, took, pace.deadline)?;
                 }
             }
         }
@@ -112,12 +112,12 @@ impl<S: Study> Session<'_, S> {
     }
 
     /// Measures and stores a cell; how long the attempt that counts took.
-    async fn cell(&mut self, slot: &Slot<S::Cell>, alarm: &mut Alarm<'_>) -> Result<Duration, CoordinatorError> {
-        let mut attempts = Attempts::of(&slot.cell.to_string());
+    async fn cell(&mut self, slot: &Slot<S::Cell>, monitor: &mut RunMonitor<'_>) -> Result<Duration, CoordinatorError> {
+        let mut attempts = RetryBudget::of(&slot.cell.to_string());
         let (record, took) = loop {
             let began = Instant::now();
-            match alarm.guard(self.study.measure(self.stage, slot, self.observer)).await {
-                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, alarm).await?,
+            match monitor.guard(self.study.measure(self.stage, slot, self.observer)).await {
+                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, monitor).await?,
                 other => break (other?, began.elapsed()),
             }
         };
@@ -133,16 +133,16 @@ impl<S: Study> Session<'_, S> {
     /// Finds lost hosts again, or says after a while that they are gone. What was measured meanwhile is measured anew.
     async fn recover(
         &mut self,
-        attempts: &mut Attempts,
+        attempts: &mut RetryBudget,
         error: CoordinatorError,
-        alarm: &mut Alarm<'_>,
+        monitor: &mut RunMonitor<'_>,
     ) -> Result<(), CoordinatorError> {
         attempts.count(&error)?;
         self.observer.notice(&format!("{error}; calling it again"));
         let began = Instant::now();
         let mut found = Vec::new();
         // A host can be lost again while it is found.
-        while let Err(second) = alarm.guard(self.take_up(&mut found)).await {
+        while let Err(second) = monitor.guard(self.take_up(&mut found)).await {
             if !second.is_lost() {
                 return Err(second);
             }
@@ -154,11 +154,11 @@ impl<S: Study> Session<'_, S> {
     }
 
     /// Finds lost hosts and brings them to where they were.
-    async fn take_up(&mut self, found: &mut Vec<Return>) -> Result<(), CoordinatorError> {
+    async fn take_up(&mut self, found: &mut Vec<Reconnected>) -> Result<(), CoordinatorError> {
         self.stage.find(found).await?;
         // What a host had kept for us is gone with the old reservation.
         if !found.is_empty() {
-            self.study.furnish(self.stage).await?;
+            self.study.prepare_disk_file(self.stage).await?;
         }
         Notes(self.journal).returned(self.stage, found).await
     }

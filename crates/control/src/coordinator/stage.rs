@@ -15,7 +15,7 @@ use btu_suite::network::{HostName, Impairments, Machines};
 use btu_suite::program::{Part, ProgramReport, Programs};
 use btu_suite::record::HostClock;
 use btu_suite::script::{Role, Script, Step};
-use btu_testbed::house::StationPlace;
+use btu_testbed::testbed::StationPlace;
 use btu_testbed::wire::WireClient;
 use btu_units::{Bytes, Span};
 use futures_util::future::try_join_all;
@@ -23,12 +23,12 @@ use futures_util::future::try_join_all;
 use super::Observer;
 use super::client::{AgentLink, StationAccount};
 use super::error::CoordinatorError;
-use super::hosts::{Guest, Purpose, Return};
+use super::hosts::{Purpose, Reconnected, RemoteHost};
 use super::programs::Site;
 use crate::environment::MachineWatch;
 use crate::protocol::{DescribeReply, Direction};
-use ground::{Hosts, House};
-use observation::{Surroundings, observation};
+use ground::{Hosts, Testbed};
+use observation::{HostMetrics, observation};
 use watching::{Unwatched, watched};
 
 /// Where activities are played.
@@ -43,7 +43,7 @@ pub struct Stage {
 
 /// What it stands on.
 enum Ground {
-    House(Box<House>),
+    Testbed(Box<Testbed>),
     Hosts(Hosts),
 }
 
@@ -60,8 +60,8 @@ impl Stage {
         });
         let agents = try_join_all(links).await?;
         let places = hosts.iter().map(|(name, place)| (name.clone(), (*place).clone())).collect();
-        let house = House::new(agents, places, wire_socket.map(WireClient::connect).transpose()?, site);
-        Ok(Self::on(Ground::House(Box::new(house))))
+        let testbed = Testbed::new(agents, places, wire_socket.map(WireClient::connect).transpose()?, site);
+        Ok(Self::on(Ground::Testbed(Box::new(testbed))))
     }
 
     fn on(ground: Ground) -> Self {
@@ -90,23 +90,23 @@ impl Stage {
     /// A stage on hosts that were reached and reserved.
     pub(super) fn on_hosts(
         machines: Machines,
-        guests: Vec<(HostName, Guest)>,
+        remote_hosts: Vec<(HostName, RemoteHost)>,
         purpose: Purpose,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
-        let hosts = Hosts::new(machines, guests, purpose, patience);
+        let hosts = Hosts::new(machines, remote_hosts, purpose, timeout);
         Self::on(Ground::Hosts(hosts))
     }
 
     /// Has a host keep a source file for the disk activity.
-    pub(super) async fn furnish(
+    pub(super) async fn prepare_disk_file(
         &mut self,
         host: &HostName,
         directory: &Path,
         file: Bytes,
         seed: u64,
     ) -> Result<PathBuf, CoordinatorError> {
-        self.agent(host)?.furnish(directory, file, seed).await
+        self.agent(host)?.prepare_disk_file(directory, file, seed).await
     }
 
     /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was seen; an error
@@ -154,8 +154,8 @@ impl Stage {
             self.abandon().await.or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
             return Err(error);
         }
-        if let Ground::House(house) = &mut self.ground {
-            house.wire.as_mut().map_or(Ok(()), WireClient::reset)?;
+        if let Ground::Testbed(testbed) = &mut self.ground {
+            testbed.wire.as_mut().map_or(Ok(()), WireClient::reset)?;
         }
         let watch = MachineWatch::begin().map_err(unread)?;
         self.load(cell, script, programs).await?;
@@ -170,17 +170,19 @@ impl Stage {
             hosts.still_ours().await?;
         }
         let (machine, wire) = match &mut self.ground {
-            Ground::House(house) => (watch.end().map_err(unread)?, house.account()?),
+            Ground::Testbed(testbed) => (watch.end().map_err(unread)?, testbed.account()?),
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
-        Ok(observation(script, accounts, Surroundings { machine, wire, clocks: self.clocks(), began }))
+        Ok(observation(script, accounts, HostMetrics { machine, wire, clocks: self.clocks(), began }))
     }
 
     /// Waits until the network has nothing of an earlier cell any more.
     async fn settle(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
         match &mut self.ground {
-            Ground::House(house) if !programs.steps.is_empty() || programs.lead > Span::ZERO => house.settle().await,
-            Ground::House(_) | Ground::Hosts(_) => Ok(()),
+            Ground::Testbed(testbed) if !programs.steps.is_empty() || programs.lead > Span::ZERO => {
+                testbed.settle().await
+            }
+            Ground::Testbed(_) | Ground::Hosts(_) => Ok(()),
         }
     }
 
@@ -189,9 +191,9 @@ impl Stage {
         if programs.steps.is_empty() {
             return Ok(true);
         }
-        let house = self.house()?;
-        house.crew.gather(programs).await?;
-        house.crew.begin(programs, Part::Service).await
+        let testbed = self.testbed()?;
+        testbed.crew.connect_all(programs).await?;
+        testbed.crew.begin(programs, Part::Service).await
     }
 
     /// Has loads and servers begin, and gives them time to be at work.
@@ -203,7 +205,7 @@ impl Stage {
             self.agent(&step.host)?.direct(cell, index as u32, Direction::Go).await?;
         }
         if programs.steps.iter().any(|step| step.part == Part::Load) {
-            self.house()?.crew.begin(programs, Part::Load).await?;
+            self.testbed()?.crew.begin(programs, Part::Load).await?;
         }
         tokio::time::sleep(programs.lead.into()).await;
         Ok(())
@@ -211,7 +213,7 @@ impl Stage {
 
     /// Runs the programs that are measured.
     async fn measure(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
-        if programs.steps.is_empty() { Ok(()) } else { self.house()?.crew.measure(programs).await }
+        if programs.steps.is_empty() { Ok(()) } else { self.testbed()?.crew.measure(programs).await }
     }
 
     /// Ends the programs that still run, and accounts for all.
@@ -219,17 +221,17 @@ impl Stage {
         if programs.steps.is_empty() {
             return Ok(Vec::new());
         }
-        let house = self.house()?;
+        let testbed = self.testbed()?;
         for part in [Part::Measured, Part::Load, Part::Service] {
-            house.crew.stop(programs, part).await?;
+            testbed.crew.stop(programs, part).await?;
         }
-        Ok(house.crew.reports(programs))
+        Ok(testbed.crew.reports(programs))
     }
 
     /// The raised network: programs are never run elsewhere.
-    fn house(&mut self) -> Result<&mut House, CoordinatorError> {
+    fn testbed(&mut self) -> Result<&mut Testbed, CoordinatorError> {
         match &mut self.ground {
-            Ground::House(house) => Ok(house),
+            Ground::Testbed(testbed) => Ok(testbed),
             Ground::Hosts(_) => {
                 let message = "programs run in stations of a raised network only, never on real hosts".to_owned();
                 Err(CoordinatorError::Network(message))
@@ -240,7 +242,7 @@ impl Stage {
     async fn impair(&mut self, script: &Script) -> Result<(), CoordinatorError> {
         let seed = script.steps.first().map_or(0, |step| step.order.seed);
         match &mut self.ground {
-            Ground::House(house) => house.impair(&script.impairments),
+            Ground::Testbed(testbed) => testbed.impair(&script.impairments),
             Ground::Hosts(hosts) => hosts.impair(&script.impairments, seed).await,
         }
     }
@@ -282,7 +284,7 @@ impl Stage {
 
     fn address(&self, host: &HostName, impairments: &Impairments) -> Option<IpAddr> {
         match &self.ground {
-            Ground::House(house) => house.address(host, impairments),
+            Ground::Testbed(testbed) => testbed.address(host, impairments),
             Ground::Hosts(hosts) => hosts.address(host),
         }
     }
@@ -333,8 +335,8 @@ impl Stage {
     /// All agents, in the order in which the hosts were named.
     fn agents(&self) -> Box<dyn Iterator<Item = (&HostName, &AgentLink)> + '_> {
         match &self.ground {
-            Ground::House(house) => Box::new(house.agents.iter().map(|(host, agent)| (host, agent))),
-            Ground::Hosts(hosts) => Box::new(hosts.guests.iter().map(|(host, guest)| (host, &guest.link))),
+            Ground::Testbed(testbed) => Box::new(testbed.agents.iter().map(|(host, agent)| (host, agent))),
+            Ground::Hosts(hosts) => Box::new(hosts.reached.iter().map(|(host, remote_host)| (host, &remote_host.link))),
         }
     }
 }
@@ -348,7 +350,7 @@ impl Stage {
 
     fn hosts(&mut self) -> Option<&mut Hosts> {
         match &mut self.ground {
-            Ground::House(_) => None,
+            Ground::Testbed(_) => None,
             Ground::Hosts(hosts) => Some(hosts),
         }
     }
@@ -356,7 +358,7 @@ impl Stage {
     /// Where the hosts' clocks stand; nothing on the testbed, whose stations share one.
     pub(super) fn clocks(&self) -> BTreeMap<HostName, HostClock> {
         match &self.ground {
-            Ground::House(_) => BTreeMap::new(),
+            Ground::Testbed(_) => BTreeMap::new(),
             Ground::Hosts(hosts) => hosts.clocks(),
         }
     }
@@ -376,7 +378,7 @@ impl Stage {
     /// The first host does not reach the second.
     pub(super) fn unreachable(&self, way: [&HostName; 2], message: String) -> CoordinatorError {
         match &self.ground {
-            Ground::House(_) => CoordinatorError::Network(message),
+            Ground::Testbed(_) => CoordinatorError::Network(message),
             Ground::Hosts(hosts) => hosts.unreachable(way, message),
         }
     }
@@ -398,7 +400,7 @@ impl Stage {
 
     /// Finds the hosts that were lost, adds to `found` who had been away, and ends what was left of the cell. Who was found is
     /// there even when somebody is lost again before the end.
-    pub(super) async fn find(&mut self, found: &mut Vec<Return>) -> Result<(), CoordinatorError> {
+    pub(super) async fn find(&mut self, found: &mut Vec<Reconnected>) -> Result<(), CoordinatorError> {
         let Some(hosts) = self.hosts() else { return Ok(()) };
         found.extend(hosts.find().await?);
         hosts.settle().await?;
@@ -411,12 +413,12 @@ impl Stage {
         now: bool,
     ) -> Result<Vec<(HostName, String, DescribeReply)>, CoordinatorError> {
         let Some(hosts) = self.hosts() else { return Ok(Vec::new()) };
-        let describing = hosts.guests.iter_mut().map(|(host, guest)| async move {
-            let described = match guest.described.clone().filter(|_| !now) {
+        let describing = hosts.reached.iter_mut().map(|(host, remote_host)| async move {
+            let described = match remote_host.described.clone().filter(|_| !now) {
                 Some(described) => described,
-                None => guest.describe().await?,
+                None => remote_host.describe().await?,
             };
-            Ok::<_, CoordinatorError>((host.clone(), guest.name.clone(), described))
+            Ok::<_, CoordinatorError>((host.clone(), remote_host.name.clone(), described))
         });
         try_join_all(describing).await
     }

@@ -39,7 +39,7 @@ pub trait Study {
     fn save(&self, store: &Store, lock: &RunLock, record: &Self::Record) -> Result<(), CoordinatorError>;
 
     /// Has hosts keep what cells will need: before the first one, and when hosts were lost and found again.
-    async fn furnish(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError>;
+    async fn prepare_disk_file(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError>;
 
     /// Finds out what the cells have to know, with what has to be told of it.
     async fn calibrate(
@@ -83,6 +83,6 @@ pub struct Pace {
 pub struct Calibrated {
     /// As it is stored, for later sessions of the run; nothing where the cells need nothing.
     pub document: Option<Value>,
-    /// Reasons to doubt what follows, a sentence each.
+    /// Warnings about what follows, a sentence each.
     pub findings: Vec<String>,
 }

@@ -3,9 +3,9 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use btu_testbed::house::Privilege;
 use btu_testbed::privilege::Capabilities;
-use btu_testbed::{house, netem};
+use btu_testbed::testbed::Privilege;
+use btu_testbed::{netem, testbed};
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct Facts {
 pub fn look(executable: &Path, scratch: &Path) -> Facts {
     Facts {
         environment: environment::collect(),
-        namespaces: house::preflight(executable)
+        namespaces: testbed::preflight(executable)
             .map(|privilege| match privilege {
                 Privilege::Root => "root".to_owned(),
                 Privilege::UserNamespace => "an ordinary user, in a user namespace".to_owned(),

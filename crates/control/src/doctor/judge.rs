@@ -1,4 +1,4 @@
-//! From what was seen to what it means.
+//! From what was observed to what it means.
 
 use btu_suite::doctor::{Finding, Health};
 use btu_testbed::privilege::Capabilities;
@@ -41,17 +41,17 @@ pub fn judge(facts: &Facts) -> Vec<Finding> {
     ]
 }
 
-fn ok(topic: &str, seen: impl Into<String>) -> Finding {
-    let (matters, mend) = (String::new(), None);
-    Finding { topic: topic.to_owned(), health: Health::Ok, essential: false, seen: seen.into(), matters, mend }
+fn ok(topic: &str, observed: impl Into<String>) -> Finding {
+    let (impact, fix) = (String::new(), None);
+    Finding { topic: topic.to_owned(), health: Health::Ok, essential: false, observed: observed.into(), impact, fix }
 }
 
-fn limited(topic: &str, seen: impl Into<String>, matters: &str, mend: Option<&str>) -> Finding {
-    Finding { health: Health::Limited, matters: matters.to_owned(), mend: mend.map(str::to_owned), ..ok(topic, seen) }
+fn limited(topic: &str, observed: impl Into<String>, impact: &str, fix: Option<&str>) -> Finding {
+    Finding { health: Health::Limited, impact: impact.to_owned(), fix: fix.map(str::to_owned), ..ok(topic, observed) }
 }
 
-fn missing(topic: &str, seen: impl Into<String>, matters: &str, mend: Option<&str>) -> Finding {
-    Finding { health: Health::Missing, ..limited(topic, seen, matters, mend) }
+fn missing(topic: &str, observed: impl Into<String>, impact: &str, fix: Option<&str>) -> Finding {
+    Finding { health: Health::Missing, ..limited(topic, observed, impact, fix) }
 }
 
 fn namespaces(facts: &Facts) -> Finding {
@@ -171,15 +171,15 @@ fn io_uring(facts: &Facts) -> Finding {
 
 fn governor(governors: &[String]) -> Finding {
     const TOPIC: &str = "frequency";
-    let seen = governors.join(", ");
+    let observed = governors.join(", ");
     if governors.is_empty() {
         return ok(TOPIC, "not set by this kernel");
     }
     if governors.iter().all(|governor| governor == "performance") {
-        return ok(TOPIC, format!("governor {seen}"));
+        return ok(TOPIC, format!("governor {observed}"));
     }
-    let matters = "processors begin slowly and speed up under load: short activities are measured at another frequency";
-    limited(TOPIC, format!("governor {seen}"), matters, Some("cpupower frequency-set -g performance"))
+    let impact = "processors begin slowly and speed up under load: short activities are measured at another frequency";
+    limited(TOPIC, format!("governor {observed}"), impact, Some("cpupower frequency-set -g performance"))
 }
 
 fn sleep(facts: &Facts) -> Finding {
@@ -190,13 +190,13 @@ fn sleep(facts: &Facts) -> Finding {
     let Some((state, wakes)) = deepest.and_then(|state| Some((state, state.exit_latency_us?))) else {
         return ok(TOPIC, "none that this kernel tells of");
     };
-    let seen = format!("{} takes up to {wakes} us to wake from", state.name);
+    let observed = format!("{} takes up to {wakes} us to wake from", state.name);
     match (wakes > DEEP_SLEEP_US, facts.latency_request) {
-        (false, _) => ok(TOPIC, seen),
-        (true, true) => ok(TOPIC, format!("{seen}; btu can forbid it during a run")),
+        (false, _) => ok(TOPIC, observed),
+        (true, true) => ok(TOPIC, format!("{observed}; btu can forbid it during a run")),
         (true, false) => limited(
             TOPIC,
-            format!("{seen}, and /dev/cpu_dma_latency is not this user's to write"),
+            format!("{observed}, and /dev/cpu_dma_latency is not this user's to write"),
             "round trips hold the time of waking up; who may write it can keep all processors awake, so give it to a group",
             Some("groupadd -f btu; chgrp btu /dev/cpu_dma_latency && chmod 0660 /dev/cpu_dma_latency"),
         ),
@@ -285,8 +285,8 @@ fn offloads(facts: &Facts) -> Finding {
             if names.is_empty() { "no hardware interface".to_owned() } else { format!("on: {}", names.join(", ")) },
         );
     }
-    let matters = "the processor does for each packet what hardware does for many";
-    limited(TOPIC, lacking.join("; "), matters, Some("ethtool -K INTERFACE tso on gro on"))
+    let impact = "the processor does for each packet what hardware does for many";
+    limited(TOPIC, lacking.join("; "), impact, Some("ethtool -K INTERFACE tso on gro on"))
 }
 
 fn ipv6(facts: &Facts) -> Finding {
@@ -294,8 +294,8 @@ fn ipv6(facts: &Facts) -> Finding {
     if facts.ipv6 {
         return ok(TOPIC, "in this kernel");
     }
-    let mend = "modprobe ipv6, or start the kernel without ipv6.disable=1";
-    limited(TOPIC, "not in this kernel", "IPv6 paths cannot be measured", Some(mend))
+    let fix = "modprobe ipv6, or start the kernel without ipv6.disable=1";
+    limited(TOPIC, "not in this kernel", "IPv6 paths cannot be measured", Some(fix))
 }
 
 fn packet_filter(facts: &Facts) -> Finding {

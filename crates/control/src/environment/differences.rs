@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Environment;
 
-/// What changes by itself, and is no reason to doubt anything.
+/// What changes by itself, and is no reason for a warning.
 const RESTLESS: [&str; 4] = ["load.", "busy", "cpu_time.", "memory.available_bytes"];
 
 /// A setting that is not the same in two looks.

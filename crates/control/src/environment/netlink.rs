@@ -20,7 +20,7 @@ use message::{Attributes, Kind, Request};
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The kernel answers at once; this only keeps a strange kernel from stopping us.
-const PATIENCE_SECONDS: i64 = 2;
+const TIMEOUT_SECONDS: i64 = 2;
 
 /// More parts than this are not an answer but an endless stream.
 const MOST_PARTS: usize = 10_000;
@@ -131,7 +131,7 @@ struct Conversation {
 impl Conversation {
     fn open(protocol: SockProtocol) -> io::Result<Self> {
         let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
-        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(PATIENCE_SECONDS))?;
+        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(TIMEOUT_SECONDS))?;
         Ok(Self { socket })
     }
 

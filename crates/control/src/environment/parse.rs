@@ -65,7 +65,7 @@ pub(super) fn has_hypervisor_flag(text: &str) -> bool {
 }
 
 /// What of the kernel's command line changes what is measured (Documentation/admin-guide/kernel-parameters). The whole line
-/// may hold an installer's password, a disk's key or an address of the house, and what is recorded goes to others.
+/// may hold an installer's password, a disk's key or an address of the owner, and what is recorded goes to others.
 const PERFORMANCE: [&str; 67] = [
     "amd_iommu",
     "amd_pstate",
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn nothing_private_is_kept_of_the_kernel_s_command_line() {
-        let line = "BOOT_IMAGE=/vmlinuz root=UUID=5f0a rd.luks.key=/secret ds=nocloud;s=http://user:pass@house/ isolcpus=2,3 quiet \
+        let line = "BOOT_IMAGE=/vmlinuz root=UUID=5f0a rd.luks.key=/secret ds=nocloud;s=http://user:pass@seed/ isolcpus=2,3 quiet \
                     nosmt mitigations=off password=mem=1 ip=192.0.2.1 intel_idle.max-cstate=1 init=/bin/sh";
         assert_eq!(performance_words(line), "isolcpus=2,3 nosmt mitigations=off intel_idle.max-cstate=1");
         assert!(PERFORMANCE.is_sorted());

@@ -120,7 +120,7 @@ mod tests {
 
     /// The process lost its processor between two readings of one comparison.
     #[test]
-    fn what_a_reading_is_in_doubt_by_is_no_movement() {
+    fn what_a_reading_is_in_warning_by_is_no_movement() {
         let exact = clocks(0, 0);
         let torn = Apart { by_ns: 9_000_000, within_ns: 9_000_000 };
         assert_eq!(between(exact, Clocks { asleep: torn, started: torn }), (0, 0));

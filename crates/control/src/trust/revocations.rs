@@ -13,7 +13,7 @@ use super::card;
 use super::issue::{DAY_S, Signer, now_unix_s, seconds};
 use super::{Identity, Issued, Peer, TrustError, files};
 
-/// A list must name the day of the next (RFC 5280 section 5.1.2.5). It is not held against a list that it is old: an
+/// A list must name the day of the next (RFC 5280 section 5.1.2.5). It is not compared with a list that it is old: an
 /// agent has no way to fetch one, and a list gains nothing by being refused.
 const NEXT_DAYS: i64 = 365;
 

@@ -14,12 +14,12 @@ use super::issue::{DAY_S, Validity, now_unix_s};
 use super::*;
 
 /// An authority in a directory of its own.
-pub(crate) struct House {
+pub(crate) struct TestAuthority {
     pub(crate) directory: TempDir,
     pub(crate) authority: Authority,
 }
 
-impl House {
+impl TestAuthority {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let authority = Authority::create(directory.path()).unwrap();

@@ -23,7 +23,7 @@ pub fn server_config(identity: &Identity, revocations: Option<&Revocations>) -> 
     identity.card().check_role(Role::Agent)?;
     let mut verifier = WebPkiClientVerifier::builder_with_provider(roots(identity)?, provider())
         .only_check_end_entity_revocation()
-        // Who has no certificate of ours need not learn whose he would need.
+        // A caller without a certificate of this authority does not learn which authority it would need.
         .clear_root_hint_subjects();
     if let Some(list) = checked(identity, revocations)? {
         verifier = verifier.with_crls([list]);

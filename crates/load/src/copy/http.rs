@@ -135,8 +135,8 @@ fn hear(door: &FlowDoor, token: &Token, method: &str, limit: &Limit<'_>) -> Resu
     loop {
         let flow = door.accept(limit)?;
         let mut head = Head::default();
-        let patience = limit.within(now()?, HESITATION);
-        let status = match head.read(&flow, &patience, "hear a request", Call::parse) {
+        let timeout = limit.within(now()?, HESITATION);
+        let status = match head.read(&flow, &timeout, "hear a request", Call::parse) {
             Err(_) => "400 Bad Request",
             Ok(call) if !presents(&call, token) => {
                 door.refuse(flow.peer());
@@ -147,7 +147,7 @@ fn hear(door: &FlowDoor, token: &Token, method: &str, limit: &Limit<'_>) -> Resu
             Ok(call) => return Ok((flow, call, head)),
         };
         // Whoever has gone does not hear it.
-        drop(say(&flow, status, 0, &patience));
+        drop(say(&flow, status, 0, &timeout));
     }
 }
 

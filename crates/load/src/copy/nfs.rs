@@ -52,9 +52,9 @@ pub(super) fn nfs_get(
     token: &Token,
     copy: &Stored,
     reads: NfsWrites,
-    patience: Span,
+    timeout: Span,
 ) -> Result<Over, LoadError> {
-    let mut client = Client::connect(from, token, 0, patience)?;
+    let mut client = Client::connect(from, token, 0, timeout)?;
     let connected = now()?;
     let root = client.root();
     let file = client.look_up(&root, NAME)?.handle;
@@ -80,9 +80,9 @@ pub(super) fn nfs_put(
     token: &Token,
     source: &Stored,
     writes: NfsWrites,
-    patience: Span,
+    timeout: Span,
 ) -> Result<Over, LoadError> {
-    let mut client = Client::connect(to, token, 0, patience)?;
+    let mut client = Client::connect(to, token, 0, timeout)?;
     let connected = now()?;
     let root = client.root();
     let file = client.create(&root, NAME)?.handle;

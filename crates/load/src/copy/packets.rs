@@ -10,7 +10,7 @@ use btu_units::{Span, Time};
 
 use crate::account::now;
 
-/// Of all interfaces (proc_pid_net(5)).
+/// Of all interfaces (`proc_pid_net(5)`).
 const COUNTS: &str = "/proc/thread-self/net/dev";
 
 const SECOND: Span = Span::from_seconds(1);

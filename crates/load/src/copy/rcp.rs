@@ -76,7 +76,7 @@ pub(super) fn rcp_receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Resu
     Ok(Over { connected, moved, durable, tcp: None })
 }
 
-/// A line, without its newline. Who says more before he is answered has not said a line.
+/// A line, without its newline. A peer that sends more before it is answered has not sent a line.
 fn read_line<'a>(flow: &Flow, room: &'a mut [u8], limit: &Limit<'_>) -> Result<&'a [u8], LoadError> {
     let mut length = 0;
     while length < room.len() {

@@ -15,7 +15,7 @@ use crate::{LoadError, content};
 
 /// A source file that a long-lived process keeps ready, so that not every disk activity has to make its own.
 ///
-/// It has no name in its directory: it goes when its keeper does, however the keeper goes. Every process that its keeper
+/// It has no name in its directory: it goes when its owner does, however the owner goes. Every process that its owner
 /// starts inherits it, for reading.
 #[derive(Debug)]
 pub struct DiskSource(File);

@@ -10,7 +10,7 @@ use btu_suite::activity::{FtpFetch, Performance, Work};
 use btu_suite::record::{Host, Outcome, Report};
 use btu_units::Time;
 
-use super::shelf;
+use super::virtual_files;
 use crate::LoadError;
 use crate::account::{self, Account};
 use crate::scratch::scratch_check;
@@ -104,10 +104,10 @@ impl Fetching {
         match (&self.what, end) {
             (What::Named(file), _) => (file.clone(), None),
             (What::Known, End::Bytes(all)) => {
-                let size = (all - total).min(shelf::LARGEST);
-                (shelf::name(size), Some(size))
+                let size = (all - total).min(virtual_files::LARGEST);
+                (virtual_files::name(size), Some(size))
             }
-            (What::Known, End::At(_)) => (shelf::name(shelf::LARGEST), Some(shelf::LARGEST)),
+            (What::Known, End::At(_)) => (virtual_files::name(virtual_files::LARGEST), Some(virtual_files::LARGEST)),
         }
     }
 

@@ -12,7 +12,7 @@ use btu_units::{Time, hexadecimal};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::Serving;
-use super::shelf::Place;
+use super::virtual_files::Place;
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};

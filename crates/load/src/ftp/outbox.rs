@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::Serving;
 use super::inbox::{TICK, password};
-use super::shelf::Place;
+use super::virtual_files::Place;
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{Moved, Over, Stored};

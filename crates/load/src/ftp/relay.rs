@@ -1,6 +1,6 @@
 //! The relay: an FTP server elsewhere, offered under this station's address.
 //!
-//! Control connections are joined line by line with one through the [doorway](super::doorway). When the server
+//! Control connections are joined line by line with one through the [egress proxy](super::egress_proxy). When the server
 //! offers a data port (227, 229), the relay opens one of its own, joined with the server's, and says that instead.
 //! What it cannot carry it refuses itself: active mode, in which the server would have to come in, and encryption,
 //! under which it could not read the offers.
@@ -20,7 +20,7 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 
-use super::doorway::knock;
+use super::egress_proxy::probe;
 use super::gate::{self, Listener, Slots};
 use crate::LoadError;
 use crate::account::Account;
@@ -34,7 +34,7 @@ const TICK: Duration = Duration::from_millis(5);
 /// What all of the relay's threads share.
 #[derive(Debug)]
 struct Shared {
-    doorway: PathBuf,
+    egress_proxy: PathBuf,
     callers: Callers,
     stop: AtomicBool,
     /// Bytes that went over data connections to clients.
@@ -52,16 +52,17 @@ pub(crate) struct Relaying {
 }
 
 impl Relaying {
-    /// Starts to relay on any free port of the order's address; the doorway must be there.
+    /// Starts to relay on any free port of the order's address; the egress proxy must be there.
     pub(crate) fn prepare(order: &FtpRelay, callers: &Callers) -> Result<Self, LoadError> {
-        knock(&order.doorway).map_err(|source| LoadError::Doorway { path: order.doorway.clone(), source })?;
+        probe(&order.egress_proxy)
+            .map_err(|source| LoadError::EgressProxy { path: order.egress_proxy.clone(), source })?;
         let wanted = SocketAddr::new(order.address, 0);
         let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
         let listener = TcpListener::bind(wanted).map_err(failed("listen for FTP"))?;
         let address = listener.local_addr().map_err(failed("learn the FTP relay's port"))?;
         listener.do_not_block().map_err(failed("prepare for waiting"))?;
         let shared = Arc::new(Shared {
-            doorway: order.doorway.clone(),
+            egress_proxy: order.egress_proxy.clone(),
             callers: callers.clone(),
             stop: AtomicBool::new(false),
             served: AtomicU64::new(0),
@@ -79,7 +80,7 @@ impl Relaying {
     fn shut_down(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic there has been reported on standard error; the books are in `shared`.
+            // A panic there has been reported on standard error; the accounts are in `shared`.
             drop(thread.join());
         }
     }

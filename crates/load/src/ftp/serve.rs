@@ -1,4 +1,4 @@
-//! The embedded FTP server: control part by libunftp, files by [`Shelf`].
+//! The embedded FTP server: control part by libunftp, files by [`VirtualFiles`].
 //!
 //! The server accepts connections itself and gives each to a session of its own: so it can take any free port, for
 //! control as for data, and say which, with no moment in which somebody else could take it.
@@ -25,7 +25,7 @@ use tokio::sync::Semaphore;
 
 use super::data_port::DataPort;
 use super::login::Login;
-use super::shelf::{Place, Shelf};
+use super::virtual_files::{Place, VirtualFiles};
 use crate::account::Account;
 use crate::{LoadError, content};
 
@@ -42,7 +42,7 @@ const GRACE: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Serving {
     address: SocketAddr,
-    shelf: Shelf,
+    files: VirtualFiles,
     /// Of sessions; one that is over has given its place back.
     places: Arc<Semaphore>,
     runtime: Option<Runtime>,
@@ -67,10 +67,10 @@ impl Serving {
             .map_err(failed("start the FTP server's thread"))?;
         let listener = runtime.block_on(TcpListener::bind(wanted)).map_err(failed("listen for FTP"))?;
         let address = listener.local_addr().map_err(failed("learn the FTP server's port"))?;
-        let (shelf, places) = (Shelf::with(place), Arc::new(Semaphore::new(SESSIONS)));
+        let (files, places) = (VirtualFiles::with(place), Arc::new(Semaphore::new(SESSIONS)));
         let password = order.password.clone();
-        runtime.spawn(accept(listener, shelf.clone(), password, callers.clone(), Arc::clone(&places)));
-        Ok(Self { address, shelf, places, runtime: Some(runtime) })
+        runtime.spawn(accept(listener, files.clone(), password, callers.clone(), Arc::clone(&places)));
+        Ok(Self { address, files, places, runtime: Some(runtime) })
     }
 
     /// Where it listens.
@@ -96,7 +96,7 @@ impl Performance for Serving {
         }
         let closed = account.close()?;
         self.shut_down();
-        Ok(closed.report(Outcome::Served { bytes: Bytes::new(self.shelf.served()) }))
+        Ok(closed.report(Outcome::Served { bytes: Bytes::new(self.files.served()) }))
     }
 }
 
@@ -115,14 +115,20 @@ impl Drop for Serving {
 }
 
 /// Gives every connection of who may call a session of its own, until the runtime goes. Nobody else hears a word.
-async fn accept(listener: TcpListener, shelf: Shelf, password: String, callers: Callers, places: Arc<Semaphore>) {
+async fn accept(
+    listener: TcpListener,
+    files: VirtualFiles,
+    password: String,
+    callers: Callers,
+    places: Arc<Semaphore>,
+) {
     loop {
         match listener.accept().await {
             Ok((_, client)) if !callers.may_call(client) => {}
             Ok((connection, client)) => {
                 if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
                     let login = Login::new(&password);
-                    let session = session(connection, client.ip(), shelf.clone(), login, callers.clone());
+                    let session = session(connection, client.ip(), files.clone(), login, callers.clone());
                     tokio::spawn(async move {
                         // What fails here is the peer's loss, which it has been told or has caused: the server goes on.
                         session.await.ok();
@@ -142,7 +148,7 @@ async fn accept(listener: TcpListener, shelf: Shelf, password: String, callers: 
 async fn session(
     connection: TcpStream,
     client: IpAddr,
-    shelf: Shelf,
+    files: VirtualFiles,
     login: Login,
     callers: Callers,
 ) -> io::Result<()> {
@@ -151,8 +157,8 @@ async fn session(
     let control = connection.try_clone()?;
     let login = Arc::new(login);
     let data = DataPort::of(client);
-    let shelf = shelf.for_session(data.clone());
-    let server = ServerBuilder::with_authenticator(Box::new(move || shelf.clone()), Arc::<Login>::clone(&login))
+    let files = files.for_session(data.clone());
+    let server = ServerBuilder::with_authenticator(Box::new(move || files.clone()), Arc::<Login>::clone(&login))
         .greeting("btu: N.bin has N random bytes, for every N")
         .binder(AnyPort { data })
         .build()

@@ -2,7 +2,7 @@
 
 use btu_suite::activity::{FilesPlace, Token};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use crate::LoadError;
 use crate::files::{LocalFiles, RemoteFiles, ShareFiles};
 use crate::nfs::Client;
@@ -19,7 +19,7 @@ pub(super) enum Placed {
 pub(super) fn files_at(place: &FilesPlace, token: &Token, client: u32) -> Result<Placed, LoadError> {
     Ok(match place {
         FilesPlace::Server(server) => {
-            Placed::Remote(RemoteFiles::new(Client::connect(*server, token, client, PATIENCE)?))
+            Placed::Remote(RemoteFiles::new(Client::connect(*server, token, client, TIMEOUT)?))
         }
         FilesPlace::Own { directory, room, service } => Placed::Local(LocalFiles::new(directory, *room, *service)?),
         FilesPlace::Share { directory, run } => Placed::Share(ShareFiles::new(directory, *run, token, client)?),

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::place::{Placed, files_at};
 use super::work::Work;
-use super::{PATIENCE, wait_until, wake_in_time};
+use super::{TIMEOUT, wait_until, wake_in_time};
 use crate::LoadError;
 use crate::account::{self, Account};
 use crate::files::{Files, RemoteFiles};
@@ -44,7 +44,7 @@ pub(crate) fn prepare(seed: u64, order: &FilesTask) -> Result<Box<dyn Performanc
         Placed::Remote(files) => {
             // Another client makes the files: the server's account of the task is of the task alone.
             let server = files.server();
-            let client = Client::connect(server, &order.token, SETUP_CLIENT, PATIENCE)?;
+            let client = Client::connect(server, &order.token, SETUP_CLIENT, TIMEOUT)?;
             let mut setup = RemoteFiles::new(client);
             work.lay_out(&mut setup)?;
             Box::new(Tasking { work, files, setup: Some(setup), lead, target, share: None })

@@ -13,7 +13,7 @@ use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, Stability};
 use super::rpc::{self, CallHeader, Credential};
 use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status, mount};
-use crate::pump::{self, Patience, Socket, TICK};
+use crate::pump::{self, IdleTimeout, Socket, TICK};
 
 /// A client waits as long as it is patient, and no other thread tells it to stop: its process is ended then.
 pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
@@ -29,7 +29,7 @@ pub struct Client {
     calls: u64,
     /// Most octets of a READ and of a WRITE, `MOST_DATA` at most.
     limits: Limits,
-    patience: Span,
+    timeout: Span,
     input: Vec<u8>,
     output: Vec<u8>,
 }
@@ -44,12 +44,12 @@ pub(super) struct Arrived {
 
 impl Client {
     /// Connects, says `token` and which `client` this is to the server's account, and waits for the answer. No answer to any call
-    /// is waited for longer than `patience`.
+    /// is waited for longer than `timeout`.
     ///
     /// # Errors
     /// [`NfsError::Connect`], and [`NfsError::SentAway`] where the server knows another token or is full.
-    pub fn connect(server: SocketAddr, token: &Token, client: u32, patience: Span) -> Result<Self, NfsError> {
-        Self::begin(server, Credential::new(token, client), Handle::root(token), patience)
+    pub fn connect(server: SocketAddr, token: &Token, client: u32, timeout: Span) -> Result<Self, NfsError> {
+        Self::begin(server, Credential::new(token, client), Handle::root(token), timeout)
     }
 
     /// Connects to a server of another make and mounts the directory that it exports as `path`. The number tells this client from
@@ -64,26 +64,26 @@ impl Client {
         mount_port: Option<u16>,
         path: &str,
         client: u32,
-        patience: Span,
+        timeout: Span,
     ) -> Result<Self, NfsError> {
         let credential = Credential::new(&Token::default(), client);
-        let root = mount::root_of(server, mount_port, path, &credential, patience)?;
-        let mut mounted = Self::begin(server, credential, root, patience)?;
+        let root = mount::root_of(server, mount_port, path, &credential, timeout)?;
+        let mut mounted = Self::begin(server, credential, root, timeout)?;
         mounted.limits = mounted.call("FSINFO", &Call::FileSystemInformation { node: root }, Limits::read)?;
         mounted.calls = 0;
         Ok(mounted)
     }
 
-    fn begin(server: SocketAddr, credential: Credential, root: Handle, patience: Span) -> Result<Self, NfsError> {
+    fn begin(server: SocketAddr, credential: Credential, root: Handle, timeout: Span) -> Result<Self, NfsError> {
         let mut client = Self {
-            stream: connected(server, patience)?,
+            stream: connected(server, timeout)?,
             server,
             credential,
             root,
             transaction: 0,
             calls: 0,
             limits: Limits::default(),
-            patience,
+            timeout,
             input: Vec::new(),
             output: Vec::new(),
         };
@@ -233,15 +233,15 @@ impl Client {
         CallHeader::write(self.transaction, (rpc::NFS, call.procedure()), &self.credential, &mut to);
         call.write(&mut to);
         rpc::finish(&mut self.output);
-        let patience = Patience::new(&NEVER, self.patience.into());
-        pump::write(&mut self.stream, &self.output, &patience).map_err(|error| self.failed(name, error))?;
+        let timeout = IdleTimeout::new(&NEVER, self.timeout.into());
+        pump::write(&mut self.stream, &self.output, &timeout).map_err(|error| self.failed(name, error))?;
         Ok(self.transaction)
     }
 
     /// Waits for an answer, to whichever call.
     pub(super) fn receive(&mut self, name: &'static str) -> Result<Arrived, NfsError> {
-        let patience = Patience::new(&NEVER, self.patience.into());
-        let length = rpc::read_record(&mut self.stream, &mut self.input, LONGEST_RECORD, &patience)
+        let timeout = IdleTimeout::new(&NEVER, self.timeout.into());
+        let length = rpc::read_record(&mut self.stream, &mut self.input, LONGEST_RECORD, &timeout)
             .and_then(|length| length.ok_or_else(|| ErrorKind::UnexpectedEof.into()))
             .map_err(|error| self.failed(name, error))?;
         let mut reader = Reader::new(&self.input[..length]);
@@ -290,7 +290,7 @@ impl Client {
     fn failed(&self, call: &'static str, source: io::Error) -> NfsError {
         let server = self.server;
         match source.kind() {
-            ErrorKind::TimedOut => NfsError::Silent { server, call, patience: self.patience },
+            ErrorKind::TimedOut => NfsError::Silent { server, call, timeout: self.timeout },
             ErrorKind::InvalidData => NfsError::Garbled { server, call },
             _ => NfsError::Connection { server, call, source },
         }
@@ -298,9 +298,9 @@ impl Client {
 }
 
 /// A connection whose blocked reads and writes come back after a moment.
-pub(super) fn connected(server: SocketAddr, patience: Span) -> Result<TcpStream, NfsError> {
+pub(super) fn connected(server: SocketAddr, timeout: Span) -> Result<TcpStream, NfsError> {
     let failed = |source| NfsError::Connect { server, source };
-    let wait = Duration::from(patience).max(Duration::from_millis(1));
+    let wait = Duration::from(timeout).max(Duration::from_millis(1));
     let stream = TcpStream::connect_timeout(&server, wait).map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     stream.limit(TICK).map_err(failed)?;

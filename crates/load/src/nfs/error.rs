@@ -46,14 +46,14 @@ pub enum NfsError {
         source: io::Error,
     },
     /// No answer came.
-    #[error("NFS server {server}: {call} was not answered within {patience}")]
+    #[error("NFS server {server}: {call} was not answered within {timeout}")]
     Silent {
         /// The server.
         server: SocketAddr,
         /// The call.
         call: &'static str,
         /// How long it was waited for.
-        patience: Span,
+        timeout: Span,
     },
     /// What came is no answer.
     #[error("NFS server {server}: what came as the answer to {call} is none")]

@@ -12,7 +12,7 @@ use super::protocol::Handle;
 use super::rpc::{self, CallHeader, Credential, Program};
 use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status};
-use crate::pump::{self, Patience};
+use crate::pump::{self, IdleTimeout};
 
 /// MOUNT, version 3.
 const MOUNT: Program = Program { number: 100_005, version: 3 };
@@ -40,23 +40,23 @@ pub(super) fn root_of(
     port: Option<u16>,
     path: &str,
     credential: &Credential,
-    patience: Span,
+    timeout: Span,
 ) -> Result<Handle, NfsError> {
     let port = match port {
         Some(port) => port,
-        None => port_of_mount(server, credential, patience)?,
+        None => port_of_mount(server, credential, timeout)?,
     };
     let service = SocketAddr::new(server.ip(), port);
     let arguments = |to: &mut Writer<'_>| to.opaque(path.as_bytes());
-    ask(service, ("MNT", MOUNT, MNT), credential, patience, arguments, read_mounted)?
+    ask(service, ("MNT", MOUNT, MNT), credential, timeout, arguments, read_mounted)?
         .map_err(|status| NfsError::Refused { server: service, call: "MNT", status })
 }
 
-fn port_of_mount(server: SocketAddr, credential: &Credential, patience: Span) -> Result<u16, NfsError> {
+fn port_of_mount(server: SocketAddr, credential: &Credential, timeout: Span) -> Result<u16, NfsError> {
     let mapper = SocketAddr::new(server.ip(), PORT_MAPPER_PORT);
     let arguments =
         |to: &mut Writer<'_>| [MOUNT.number, MOUNT.version, OVER_TCP, 0].iter().for_each(|number| to.number(*number));
-    let port = ask(mapper, ("GETPORT", PORT_MAPPER, GETPORT), credential, patience, arguments, read_port)?;
+    let port = ask(mapper, ("GETPORT", PORT_MAPPER, GETPORT), credential, timeout, arguments, read_port)?;
     match u16::try_from(port) {
         Ok(port @ 1..) => Ok(port),
         // Zero means that there is no such service.
@@ -89,14 +89,14 @@ fn ask<T>(
     server: SocketAddr,
     (name, program, procedure): (&'static str, Program, u32),
     credential: &Credential,
-    patience: Span,
+    timeout: Span,
     arguments: impl FnOnce(&mut Writer<'_>),
     read: impl FnOnce(&mut Reader<'_>) -> Result<T, Garbled>,
 ) -> Result<T, NfsError> {
-    let mut stream = connected(server, patience)?;
+    let mut stream = connected(server, timeout)?;
     let garbled = || NfsError::Garbled { server, call: name };
     let failed = |source: std::io::Error| match source.kind() {
-        ErrorKind::TimedOut => NfsError::Silent { server, call: name, patience },
+        ErrorKind::TimedOut => NfsError::Silent { server, call: name, timeout },
         ErrorKind::InvalidData => garbled(),
         _ => NfsError::Connection { server, call: name, source },
     };
@@ -106,9 +106,9 @@ fn ask<T>(
     CallHeader::write(1, (program, procedure), credential, &mut to);
     arguments(&mut to);
     rpc::finish(&mut output);
-    let patience = Patience::new(&NEVER, patience.into());
-    pump::write(&mut stream, &output, &patience).map_err(failed)?;
-    let length = rpc::read_record(&mut stream, &mut input, LONGEST_ANSWER, &patience)
+    let timeout = IdleTimeout::new(&NEVER, timeout.into());
+    pump::write(&mut stream, &output, &timeout).map_err(failed)?;
+    let length = rpc::read_record(&mut stream, &mut input, LONGEST_ANSWER, &timeout)
         .and_then(|length| length.ok_or_else(|| ErrorKind::UnexpectedEof.into()))
         .map_err(failed)?;
     let mut reader = Reader::new(&input[..length]);

@@ -6,7 +6,7 @@ use btu_suite::activity::Token;
 use subtle::ConstantTimeEq;
 
 use super::xdr::{Garbled, Reader, Writer};
-use crate::pump::{self, Patience};
+use crate::pump::{self, IdleTimeout};
 
 /// A program of remote procedures, and its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,12 +197,12 @@ pub(super) fn read_record(
     from: &mut impl Read,
     into: &mut Vec<u8>,
     most: usize,
-    patience: &Patience<'_>,
+    timeout: &IdleTimeout<'_>,
 ) -> io::Result<Option<usize>> {
     let mut end = 0;
     for fragment in 0..MOST_FRAGMENTS {
         let mut octets = [0; MARK];
-        if !read_whole(from, &mut octets, fragment == 0, patience)? {
+        if !read_whole(from, &mut octets, fragment == 0, timeout)? {
             return Ok(None);
         }
         let (length, is_last) = mark(octets);
@@ -214,7 +214,7 @@ pub(super) fn read_record(
         if into.len() < end {
             into.resize(end, 0);
         }
-        read_whole(from, &mut into[start..end], false, patience)?;
+        read_whole(from, &mut into[start..end], false, timeout)?;
         if is_last {
             return Ok(Some(end));
         }
@@ -223,10 +223,10 @@ pub(super) fn read_record(
 }
 
 /// Fills `into`; false where the stream ends before the first octet and `may_end`.
-fn read_whole(from: &mut impl Read, into: &mut [u8], may_end: bool, patience: &Patience<'_>) -> io::Result<bool> {
+fn read_whole(from: &mut impl Read, into: &mut [u8], may_end: bool, timeout: &IdleTimeout<'_>) -> io::Result<bool> {
     let mut filled = 0;
     while filled < into.len() {
-        match pump::read(from, &mut into[filled..], patience)? {
+        match pump::read(from, &mut into[filled..], timeout)? {
             0 if filled == 0 && may_end => return Ok(false),
             0 => return Err(ErrorKind::UnexpectedEof.into()),
             read => filled += read,
@@ -246,9 +246,9 @@ mod tests {
 
     fn record(stream: &[u8], most: usize) -> io::Result<Option<Vec<u8>>> {
         let stop = AtomicBool::new(false);
-        let patience = Patience::new(&stop, Duration::from_secs(5));
+        let timeout = IdleTimeout::new(&stop, Duration::from_secs(5));
         let mut record = Vec::new();
-        Ok(read_record(&mut &stream[..], &mut record, most, &patience)?.map(|length| record[..length].to_vec()))
+        Ok(read_record(&mut &stream[..], &mut record, most, &timeout)?.map(|length| record[..length].to_vec()))
     }
 
     /// By RFC 5531 sections 9 and 11: 24 octets of header, 60 of credential, 8 of verifier, and a mark of 4.

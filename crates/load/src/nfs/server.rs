@@ -13,7 +13,7 @@ use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
 
 use super::account::{Accounts, ClientAccount};
-use super::door::{Door, Guest};
+use super::listener::{Guest, Listener};
 use super::moments::{Moments, Moved};
 use super::session::{Service, Session};
 use crate::volume::Volume;
@@ -70,16 +70,16 @@ impl Server {
 
     /// Serves a file system that is there already.
     pub(crate) fn serve(volume: Volume, address: IpAddr, token: Token, callers: &Callers) -> Result<Self, LoadError> {
-        let door = Door::open(address, callers)?;
-        let address = door.address();
+        let listener = Listener::open(address, callers)?;
+        let address = listener.address();
         let verifier = account::now()?.nanoseconds().to_be_bytes();
         let accounts = Accounts::default();
         let service = Arc::new(Service { volume, token, verifier, accounts, moments: Moments::default() });
         let [closing, ending] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let parts = (Arc::clone(&service), Arc::clone(&closing), Arc::clone(&ending));
         let accepting = thread::Builder::new()
-            .name("nfs-door".to_owned())
-            .spawn(move || accept(door, &parts.0, &parts.1, &parts.2))
+            .name("nfs-listener".to_owned())
+            .spawn(move || accept(listener, &parts.0, &parts.1, &parts.2))
             .map_err(|source| LoadError::Kernel { operation: "start the NFS server's thread", source })?;
         Ok(Self { address, service, closing, ending, accepting: Some(accepting) })
     }
@@ -122,21 +122,21 @@ impl Drop for Server {
 }
 
 /// Hears callers until `closing`, then waits for the sessions.
-fn accept(mut door: Door, service: &Arc<Service>, closing: &AtomicBool, ending: &Arc<AtomicBool>) {
+fn accept(mut listener: Listener, service: &Arc<Service>, closing: &AtomicBool, ending: &Arc<AtomicBool>) {
     // The default slack of 50 us is added to every wait (prctl(2)), and is inherited by the sessions' threads.
     let _ = nix::sys::prctl::set_timerslack(1);
     let mut sessions: Vec<JoinHandle<()>> = Vec::new();
     while !closing.load(Ordering::Relaxed) {
-        let Some(guest) = door.admit(&service.token) else { continue };
+        let Some(guest) = listener.admit(&service.token) else { continue };
         sessions.retain(|session| !session.is_finished());
         if sessions.len() >= MOST_CLIENTS {
-            door.is_full(&guest);
+            listener.is_full(&guest);
             continue;
         }
         // Without a thread the guest sees its connection end.
         sessions.extend(attend(guest, service, ending));
     }
-    drop(door);
+    drop(listener);
     for session in sessions {
         drop(session.join());
     }

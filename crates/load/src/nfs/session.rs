@@ -11,11 +11,11 @@ use btu_units::Bytes;
 use super::about;
 use super::account::ClientAccount;
 use super::answer::{self, Attributes, Status};
-use super::door::Guest;
+use super::listener::Guest;
 use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability, Unread};
 use super::rpc::{self, Accepted, CallHeader, Credential};
 use super::xdr::{Reader, Writer};
-use crate::pump::{self, IDLE, Patience, Socket, TICK};
+use crate::pump::{self, IDLE, IdleTimeout, Socket, TICK};
 use crate::volume::{Fault, Stat, Visit, Volume};
 
 /// How often a session tells how far it has come.
@@ -80,8 +80,8 @@ impl<'a> Session<'a> {
     }
 
     fn receive(&mut self, stop: &AtomicBool) -> io::Result<Option<usize>> {
-        let patience = Patience::new(stop, IDLE);
-        rpc::read_record(&mut self.stream, &mut self.input, LONGEST_RECORD, &patience)
+        let timeout = IdleTimeout::new(stop, IDLE);
+        rpc::read_record(&mut self.stream, &mut self.input, LONGEST_RECORD, &timeout)
     }
 
     /// What is being answered when it is told to stop is still sent, if the client takes it.
@@ -89,7 +89,7 @@ impl<'a> Session<'a> {
         const TAKE: Duration = Duration::from_secs(10);
         rpc::finish(&mut self.output);
         let never = AtomicBool::new(false);
-        pump::write(&mut self.stream, &self.output, &Patience::new(&never, TAKE))
+        pump::write(&mut self.stream, &self.output, &IdleTimeout::new(&never, TAKE))
     }
 
     fn tell(&mut self) {

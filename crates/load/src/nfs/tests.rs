@@ -20,7 +20,7 @@ use super::*;
 type Answer = fn(usize, &[u8]) -> Vec<u8>;
 
 const TOKEN: Token = *b"sixteen byte key";
-const PATIENCE: Span = Span::from_seconds(5);
+const TIMEOUT: Span = Span::from_seconds(5);
 const ROOM: u64 = 8 << 20;
 
 struct Service {
@@ -46,7 +46,7 @@ fn server() -> Service {
 
 impl Service {
     fn client(&self, number: u32) -> Client {
-        Client::connect(self.server.address(), &TOKEN, number, PATIENCE).expect("connected")
+        Client::connect(self.server.address(), &TOKEN, number, TIMEOUT).expect("connected")
     }
 }
 
@@ -172,7 +172,7 @@ fn who_does_not_say_the_token_gets_no_word_of_the_files() {
     let list = Arc::clone(&told);
     let callers = Callers::only(Peers::ANY, move |_, why| list.lock().expect("no panic").push(why));
     let service = serve(Span::ZERO, &callers);
-    let error = Client::connect(service.server.address(), &[1; 16], 0, PATIENCE).expect_err("another token");
+    let error = Client::connect(service.server.address(), &[1; 16], 0, TIMEOUT).expect_err("another token");
     assert!(matches!(error, NfsError::SentAway { .. }), "{error}");
     for said in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0x80, 0, 0, 4, 0, 0, 0, 0], &[0xff; 64], &[0; 4]] {
         let mut stranger = TcpStream::connect(service.server.address()).expect("a connection");
@@ -191,7 +191,7 @@ fn who_does_not_say_the_token_gets_no_word_of_the_files() {
 fn a_caller_that_is_no_peer_hears_nothing_of_the_files() {
     let nobody = Peers::within(vec![Cidr::host(Ipv4Addr::new(192, 0, 2, 1).into())]);
     let service = serve(Span::ZERO, &Callers::only(nobody, |_, _| ()));
-    assert!(Client::connect(service.server.address(), &TOKEN, 0, PATIENCE).is_err());
+    assert!(Client::connect(service.server.address(), &TOKEN, 0, TIMEOUT).is_err());
 }
 
 #[test]
@@ -213,12 +213,12 @@ fn strangers_who_hold_every_place_keep_no_client_out() {
 fn places_for_clients_are_counted_and_come_back() {
     let service = server();
     let mut clients: Vec<Client> = (0..MOST_CLIENTS as u32).map(|number| service.client(number)).collect();
-    let refused = Client::connect(service.server.address(), &TOKEN, 0, PATIENCE);
+    let refused = Client::connect(service.server.address(), &TOKEN, 0, TIMEOUT);
     assert!(matches!(refused, Err(NfsError::SentAway { .. })), "{refused:?}");
     clients.truncate(1);
     let again = (0..50).find_map(|_| {
         thread::sleep(Duration::from_millis(20));
-        Client::connect(service.server.address(), &TOKEN, 0, PATIENCE).ok()
+        Client::connect(service.server.address(), &TOKEN, 0, TIMEOUT).ok()
     });
     assert!(again.is_some(), "the places did not come back");
 }
@@ -304,7 +304,7 @@ fn false_answers_are_refused() {
     for answer in answers {
         let address =
             false_server(move |number, call| if number == 0 { taken(call, &[]) } else { answer(number, call) });
-        let mut client = Client::connect(address, &TOKEN, 0, PATIENCE).expect("connected");
+        let mut client = Client::connect(address, &TOKEN, 0, TIMEOUT).expect("connected");
         let root = client.root();
         let read = client.read_file(&root, 1000, &mut |_, _| Ok(()), transfer);
         assert!(matches!(read, Err(NfsError::Garbled { .. } | NfsError::Refused { .. })), "{read:?}");
@@ -319,7 +319,7 @@ fn a_server_that_began_anew_has_lost_what_was_not_committed() {
         1 => taken(call, &[&[0; 12][..], &[0, 0, 0, 4], &[0; 4], &[1; 8]].concat()),
         _ => taken(call, &[&[0; 12][..], &[2; 8]].concat()),
     };
-    let mut client = Client::connect(false_server(answer), &TOKEN, 0, PATIENCE).expect("connected");
+    let mut client = Client::connect(false_server(answer), &TOKEN, 0, TIMEOUT).expect("connected");
     let root = client.root();
     let transfer = Transfer { block: 8192, window: 4, stability: Stability::Unstable };
     let written = client.write_file(&root, &mut &b"four"[..], transfer).expect("written");

@@ -121,12 +121,12 @@ impl Bridge {
         }
     }
 
-    /// The books.
+    /// The accounts.
     pub(super) fn account(&self) -> Account {
         self.account.holding(self.held())
     }
 
-    /// Opens new books; what was learned stays.
+    /// Resets the accounts; what was learned stays.
     pub(super) fn reset(&mut self) {
         self.account = Account::opened_with(self.held());
     }

@@ -5,7 +5,7 @@ use btu_units::Time;
 use crate::account::Account;
 use crate::fddi::Fddi;
 use crate::frame::Frame;
-use crate::segment::{Meter, Passage, Segment, Tap};
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 use crate::shared::SharedEthernet;
 use crate::token_ring::TokenRing;
 
@@ -33,7 +33,7 @@ impl Segment for Medium {
         each!(self, segment => segment.accept(tap, frame, now));
     }
 
-    fn poll(&mut self, now: Time) -> Passage {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         each!(self, segment => segment.poll(now))
     }
 

@@ -5,10 +5,9 @@
 //! go back, and what happens does not depend on when or how often a driver polls. At equal times the order is: changes
 //! of links, what was under way inside (the node drawn first goes first), then frames from outside in the order in which they were accepted.
 
-mod alarms;
+mod accounts;
 mod announce;
 mod backlog;
-mod books;
 mod bridge;
 mod build;
 mod changes;
@@ -21,6 +20,7 @@ mod properties;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timers;
 
 use std::collections::VecDeque;
 
@@ -29,12 +29,12 @@ use btu_units::{Probability, Span, Time};
 
 use crate::frame::Frame;
 use crate::shared::SharedEthernetError;
-pub(crate) use alarms::Alarms;
+pub(crate) use accounts::Carried;
 use backlog::Backlog;
-pub(crate) use books::Carried;
 use changes::Changes;
 use node::{Hop, Node, Place};
 pub use port::{Event, Port};
+pub(crate) use timers::TimerHeap;
 
 /// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like an [`crate::Element`], with ports named.
 ///
@@ -46,7 +46,7 @@ pub use port::{Event, Port};
 pub struct Fabric {
     nodes: Vec<Node>,
     /// When each node wants to be polled.
-    alarms: Alarms,
+    timers: TimerHeap,
     /// Where each station's frames enter.
     entries: Vec<Place>,
     /// The nodes of each segment.
@@ -70,7 +70,7 @@ pub struct Fabric {
 
 /// What a simulation is told beyond what a driver of real frames needs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Happening {
+pub(crate) enum FabricEvent {
     /// What [`Fabric::poll`] answers.
     Event(Event),
     /// Less is waiting at this station than before.
@@ -97,7 +97,7 @@ impl Fabric {
     pub fn with_inputs(drawing: &Drawing, seed: u64, inputs: &[Port]) -> Result<Self, SharedEthernetError> {
         let build = build::build(drawing, seed, inputs)?;
         Ok(Self {
-            alarms: Alarms::new(build.nodes.len()),
+            timers: TimerHeap::new(build.nodes.len()),
             pending: VecDeque::new(),
             asked: None,
             clock: Time::ZERO,
@@ -126,7 +126,7 @@ impl Fabric {
         let Node::Input { chain, .. } = &mut self.nodes[node as usize] else { return false };
         let loss = Some(Loss::Random(loss));
         // A chain that was changed wants to be asked again.
-        self.alarms.set(node, self.clock);
+        self.timers.set(node, self.clock);
         chain.change(&Change { at: Span::ZERO, way: Way::Both, rate: None, delay: Some(delay), loss }, self.clock)
     }
 
@@ -144,16 +144,16 @@ impl Fabric {
     /// The next thing that has happened by `now`; call it until it answers [`Event::Wake`] or [`Event::Idle`].
     pub fn poll(&mut self, now: Time) -> Event {
         loop {
-            if let Happening::Event(event) = self.next(now) {
+            if let FabricEvent::Event(event) = self.next(now) {
                 return event;
             }
         }
     }
 
     /// As [`Self::poll`], and also when a station that is watched has room ([`Self::watch`]).
-    pub(crate) fn next(&mut self, now: Time) -> Happening {
+    pub(crate) fn next(&mut self, now: Time) -> FabricEvent {
         if let Some(port) = self.backlog.take_room() {
-            return Happening::Room(port);
+            return FabricEvent::Room(port);
         }
         while let Some(node) = self.asked.or_else(|| self.advance(now)) {
             self.asked = Some(node);
@@ -164,22 +164,22 @@ impl Fabric {
             match hop {
                 Hop::To(Place::Station(station), frame, due) => {
                     self.delivered += 1;
-                    return Happening::Event(Event::Deliver(Port(station), frame, due));
+                    return FabricEvent::Event(Event::Deliver(Port(station), frame, due));
                 }
                 Hop::To(place, frame, _) => {
                     let next = self.hand(place, frame);
-                    self.alarms.set(next, self.clock);
+                    self.timers.set(next, self.clock);
                 }
-                Hop::Drop(frame, cause) => return Happening::Event(Event::Drop(frame, cause)),
-                Hop::Duplicate(frame) => return Happening::Event(Event::Duplicate(frame)),
-                Hop::Wake(time) => self.quiet(|alarms, clock| alarms.set(node, time.max(clock + INSTANT))),
-                Hop::Idle => self.quiet(|alarms, _| alarms.clear(node)),
+                Hop::Drop(frame, cause) => return FabricEvent::Event(Event::Drop(frame, cause)),
+                Hop::Duplicate(frame) => return FabricEvent::Event(Event::Duplicate(frame)),
+                Hop::Wake(time) => self.quiet(|timers, clock| timers.set(node, time.max(clock + INSTANT))),
+                Hop::Idle => self.quiet(|timers, _| timers.clear(node)),
             }
             if let Some(port) = self.backlog.take_room() {
-                return Happening::Room(port);
+                return FabricEvent::Room(port);
             }
         }
-        Happening::Event(self.alarms.earliest().map_or(Event::Idle, |(time, _)| Event::Wake(time)))
+        FabricEvent::Event(self.timers.earliest().map_or(Event::Idle, |(time, _)| Event::Wake(time)))
     }
 
     /// How far the network has come: the time of what happened last.
@@ -189,7 +189,7 @@ impl Fabric {
 
     /// Moves the clock to the next thing that happens by `now`, and says which node it happens at.
     fn advance(&mut self, now: Time) -> Option<u32> {
-        let alarm = self.alarms.earliest().filter(|&(time, _)| time <= now);
+        let alarm = self.timers.earliest().filter(|&(time, _)| time <= now);
         let input = self.pending.front().map(|&(time, ..)| time).filter(|&time| time <= now);
         if let Some(node) = self.change(alarm.map(|(time, _)| time).into_iter().chain(input).min()) {
             return Some(node);
@@ -217,8 +217,8 @@ impl Fabric {
     }
 
     /// Ends the asking of a node.
-    fn quiet(&mut self, set: impl FnOnce(&mut Alarms, Time)) {
-        set(&mut self.alarms, self.clock);
+    fn quiet(&mut self, set: impl FnOnce(&mut TimerHeap, Time)) {
+        set(&mut self.timers, self.clock);
         self.asked = None;
     }
 }

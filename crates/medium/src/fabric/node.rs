@@ -9,7 +9,7 @@ use crate::account::{Account, Cause};
 use crate::chain::Chain;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
-use crate::segment::{Passage, Segment, Tap};
+use crate::segment::{Segment, SegmentStep, Tap};
 
 /// Where frames go next. Nodes are named by their place in the fabric's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,11 +88,11 @@ impl Node {
     pub(super) fn poll(&mut self, now: Time) -> Hop {
         match self {
             Self::Medium { medium, exits, .. } => match medium.poll(now) {
-                Passage::Deliver(tap, frame, due) => Hop::To(exits[tap.index()], frame, due),
-                Passage::Drop(frame, cause) => Hop::Drop(frame, cause),
-                Passage::Duplicate(frame) => Hop::Duplicate(frame),
-                Passage::Wake(time) => Hop::Wake(time),
-                Passage::Idle => Hop::Idle,
+                SegmentStep::Deliver(tap, frame, due) => Hop::To(exits[tap.index()], frame, due),
+                SegmentStep::Drop(frame, cause) => Hop::Drop(frame, cause),
+                SegmentStep::Duplicate(frame) => Hop::Duplicate(frame),
+                SegmentStep::Wake(time) => Hop::Wake(time),
+                SegmentStep::Idle => Hop::Idle,
             },
             Self::Line { chain, gauge, exit, .. } => {
                 let step = chain.poll(now);
@@ -112,7 +112,7 @@ impl Node {
         }
     }
 
-    /// Its books as a whole.
+    /// Its accounts as a whole.
     pub(super) fn account(&self) -> Account {
         match self {
             Self::Medium { medium, .. } => medium.account(),
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// Opens new books.
+    /// Resets the accounts.
     pub(super) fn reset(&mut self) {
         match self {
             Self::Medium { medium, .. } => medium.reset(),

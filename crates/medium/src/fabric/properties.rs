@@ -116,7 +116,7 @@ proptest! {
         prop_assert_eq!(exact, lazy);
     }
 
-    /// Every frame ends exactly once for each of its copies, and all books balance.
+    /// Every frame ends exactly once for each of its copies, and all accounts balance.
     #[test]
     fn nothing_appears_or_vanishes(trunk in trunk(), script in script()) {
         let (story, fabric) = Story::of(&drawing(trunk), &script, false);
@@ -138,7 +138,7 @@ proptest! {
         }
     }
 
-    /// Nobody gets a frame of his own, and damage never passes a bridge.
+    /// No station receives its own frame, and damage never passes a bridge.
     #[test]
     fn frames_go_where_they_should(trunk in trunk(), script in script()) {
         let (story, _) = Story::of(&drawing(trunk), &script, true);
@@ -148,9 +148,9 @@ proptest! {
         }
     }
 
-    /// New books opened under way balance.
+    /// New accounts opened under way balance.
     #[test]
-    fn books_opened_under_way_balance(trunk in trunk(), script in script(), at in 0usize..120) {
+    fn accounts_opened_under_way_balance(trunk in trunk(), script in script(), at in 0usize..120) {
         let mut fabric = Fabric::of(&drawing(trunk), SEED).unwrap();
         for (place, &(now, port, frame, polled)) in script.iter().enumerate() {
             fabric.accept(port, frame, now);

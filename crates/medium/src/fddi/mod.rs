@@ -35,10 +35,10 @@ use std::ops::Range;
 use btu_units::{Bytes, Span, Time};
 
 use crate::account::Account;
-use crate::audience::Listener;
 use crate::frame::Frame;
+use crate::listeners::Listener;
 use crate::ring::{Access, Ring, Route, bits_at, stations_of};
-use crate::segment::{Meter, Passage, Segment, Tap};
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 use timers::Timers;
 
 /// The token's bits, preamble included.
@@ -112,7 +112,7 @@ impl Segment for Fddi {
         self.0.accept(tap, frame, now);
     }
 
-    fn poll(&mut self, now: Time) -> Passage {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         self.0.poll(now)
     }
 

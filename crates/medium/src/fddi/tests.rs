@@ -133,7 +133,7 @@ fn a_target_that_the_ring_cannot_keep_is_raised() {
     let journey =
         drive(&mut ring, &[offer(0, 0, longest, 1, 2), offer(0, 1, longest + 1, 1, 2), offer(0, 2, 60, 3, 0)]);
     assert_eq!((journey.deliveries.len(), journey.drops), (2, vec![(1, Cause::TooLong)]));
-    assert_eq!(ring.poll(at(1 << 40)), Passage::Idle);
+    assert_eq!(ring.poll(at(1 << 40)), SegmentStep::Idle);
 }
 
 #[test]

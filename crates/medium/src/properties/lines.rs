@@ -115,7 +115,7 @@ fn changing(direction: &Direction, changes: &[Change]) -> Chain {
 }
 
 proptest! {
-    /// `drive` checks at every step that books balance and that due times ascend.
+    /// `drive` checks at every step that accounts balance and that due times ascend.
     #[test]
     fn nothing_appears_or_vanishes(direction in direction(), script in script()) {
         everybody_ends_once(&script, &drive(&mut line(&direction, "up", 7), &script))?;

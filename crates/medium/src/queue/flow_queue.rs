@@ -14,9 +14,9 @@ use super::Drops;
 use super::codel::{Control, Settings};
 use super::fifo::Fifo;
 use crate::account::Cause;
-use crate::coin::mix;
 use crate::frame::Frame;
 use crate::limit::Limit;
+use crate::random::mix;
 
 /// The most queues there may be.
 const MOST_QUEUES: u32 = 65_536;

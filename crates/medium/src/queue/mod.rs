@@ -18,9 +18,9 @@ use btu_network::Discipline;
 use btu_units::{BitRate, Bytes, Time};
 
 use crate::account::Cause;
-use crate::coin::Stream;
 use crate::frame::Frame;
 use crate::limit::Limit;
+use crate::random::Stream;
 
 use codel::Codel;
 use flow_queue::FlowQueue;
@@ -130,7 +130,7 @@ mod tests {
     proptest! {
         /// Whatever is done to it: a queue knows how many frames and octets it holds, loses none, and keeps to its limit.
         #[test]
-        fn books_balance(
+        fn accounts_balance(
             which in 0usize..4,
             frames in 1u32..30,
             script in prop::collection::vec((0u64..400_000, 40u64..1600, 0u32..6, any::<bool>()), 0..300),

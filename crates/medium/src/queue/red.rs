@@ -13,9 +13,9 @@ use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 use super::fifo::Fifo;
 use super::{Drops, fits};
 use crate::account::Cause;
-use crate::coin::Stream;
 use crate::frame::Frame;
 use crate::limit::Limit;
+use crate::random::Stream;
 
 /// What an idle line is taken to send instead.
 const TYPICAL_PACKET: Bytes = Bytes::new(500);

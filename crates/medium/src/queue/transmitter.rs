@@ -9,11 +9,11 @@ use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use super::Queue;
 use crate::account::{Account, Cause};
+use crate::departures::Departures;
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::framing::occupied_bits;
 use crate::line::gap;
-use crate::outbox::Outbox;
 use crate::schedule::Schedule;
 
 /// A queue and its transmitter.
@@ -27,7 +27,7 @@ pub struct Transmitter {
     /// When the frame in transmission is through, gap included.
     free: Time,
     rates: Schedule<BitRate>,
-    out: Outbox,
+    out: Departures,
 }
 
 impl Transmitter {
@@ -41,7 +41,7 @@ impl Transmitter {
             longest: Bytes::new(u64::MAX),
             free: Time::ZERO,
             rates: Schedule::default(),
-            out: Outbox::default(),
+            out: Departures::default(),
         }
     }
 

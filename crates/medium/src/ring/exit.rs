@@ -1,4 +1,4 @@
-//! The way out of a ring: frames on their way to their listeners, notices, and the books.
+//! The way out of a ring: frames on their way to their listeners, notices, and the accounts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,13 +7,13 @@ use btu_units::Time;
 
 use crate::account::{Account, Cause};
 use crate::frame::Frame;
-use crate::segment::{Passage, Tap};
+use crate::segment::{SegmentStep, Tap};
 
 /// Frames under way in the order of their due times. After an early release several frames are on the ring at once, and
 /// a later one may reach its receiver first.
 #[derive(Debug, Default)]
 pub(crate) struct Exit {
-    notices: VecDeque<Passage>,
+    notices: VecDeque<SegmentStep>,
     flying: BinaryHeap<Reverse<Flight>>,
     /// Frames launched so far: of two that are due together, the one launched first comes first.
     launched: u64,
@@ -65,13 +65,13 @@ impl Exit {
     /// Drops a frame.
     pub(crate) fn drop(&mut self, frame: Frame, cause: Cause) {
         self.condemned += 1;
-        self.notices.push_back(Passage::Drop(frame, cause));
+        self.notices.push_back(SegmentStep::Drop(frame, cause));
     }
 
     /// Says that one more frame like this one is inside; the caller then launches it.
     pub(crate) fn duplicate(&mut self, frame: Frame) {
         self.account.duplicated += 1;
-        self.notices.push_back(Passage::Duplicate(frame));
+        self.notices.push_back(SegmentStep::Duplicate(frame));
     }
 
     /// Sends a frame on its way.
@@ -81,9 +81,9 @@ impl Exit {
     }
 
     /// The next notice.
-    pub(crate) fn notice(&mut self) -> Option<Passage> {
+    pub(crate) fn notice(&mut self) -> Option<SegmentStep> {
         let notice = self.notices.pop_front()?;
-        if let Passage::Drop(_, cause) = notice {
+        if let SegmentStep::Drop(_, cause) = notice {
             self.condemned -= 1;
             self.account.drop_one(cause);
         }
@@ -96,19 +96,19 @@ impl Exit {
     }
 
     /// Delivers the next frame if it is due by `now`.
-    pub(crate) fn deliver(&mut self, now: Time) -> Option<Passage> {
+    pub(crate) fn deliver(&mut self, now: Time) -> Option<SegmentStep> {
         self.next_due().filter(|&due| due <= now)?;
         let Reverse(Flight { to, frame, due, .. }) = self.flying.pop()?;
         self.account.delivered += 1;
-        Some(Passage::Deliver(to, frame, due))
+        Some(SegmentStep::Deliver(to, frame, due))
     }
 
-    /// The books, with `waiting` more frames in the stations.
+    /// The accounts, with `waiting` more frames in the stations.
     pub(crate) fn account(&self, waiting: u64) -> Account {
         self.account.holding(self.held() + waiting)
     }
 
-    /// Opens new books, with `waiting` more frames in the stations.
+    /// Resets the accounts, with `waiting` more frames in the stations.
     pub(crate) fn reset(&mut self, waiting: u64) {
         self.account = Account::opened_with(self.held() + waiting);
     }

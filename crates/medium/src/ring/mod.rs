@@ -24,10 +24,10 @@ use btu_network::Discipline;
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use crate::account::{Account, Cause};
-use crate::audience::{Audience, Listener};
 use crate::frame::Frame;
+use crate::listeners::{Listener, Listeners};
 use crate::queue::Queue;
-use crate::segment::{Meter, Passage, Tap};
+use crate::segment::{Meter, SegmentStep, Tap};
 use exit::Exit;
 use ready::Ready;
 pub(crate) use route::{Route, bits_at};
@@ -93,7 +93,7 @@ pub(crate) struct Ring<A> {
     ready: Ready,
     waiting: u64,
     token: Token,
-    audience: Audience,
+    listeners: Listeners,
     /// Kept to be filled again.
     hearers: Vec<Tap>,
     exit: Exit,
@@ -122,7 +122,7 @@ impl<A: Access> Ring<A> {
             ready: Ready::new(listeners.len()),
             waiting: 0,
             token: Token::Free { passed: 0, start: Time::ZERO },
-            audience: Audience::new(listeners),
+            listeners: Listeners::new(listeners),
             hearers: Vec::with_capacity(listeners.len()),
             exit: Exit::default(),
             work: Work::default(),
@@ -142,7 +142,7 @@ impl<A: Access> Ring<A> {
         self.settle(tap.0, waited);
     }
 
-    pub(crate) fn poll(&mut self, now: Time) -> Passage {
+    pub(crate) fn poll(&mut self, now: Time) -> SegmentStep {
         loop {
             if let Some(notice) = self.exit.notice() {
                 return notice;
@@ -157,7 +157,7 @@ impl<A: Access> Ring<A> {
             }
         }
         let wakes = [self.next_event(), self.exit.next_due()];
-        wakes.into_iter().flatten().min().map_or(Passage::Idle, Passage::Wake)
+        wakes.into_iter().flatten().min().map_or(SegmentStep::Idle, SegmentStep::Wake)
     }
 
     pub(crate) fn account(&self) -> Account {
@@ -172,7 +172,7 @@ impl<A: Access> Ring<A> {
     }
 
     pub(crate) fn announce(&mut self, number: u32, tap: Tap) {
-        self.audience.announce(number, tap);
+        self.listeners.announce(number, tap);
     }
 
     pub(crate) fn reset(&mut self) {
@@ -265,7 +265,7 @@ impl<A: Access> Ring<A> {
     /// bit passes.
     fn transmit(&mut self, station: u32, frame: Frame, now: Time) -> Time {
         let end = now + self.serializer.transmit(frame.length() + A::AROUND);
-        self.audience.of(Tap(station), frame.destination, &mut self.hearers);
+        self.listeners.of(Tap(station), frame.destination, &mut self.hearers);
         if self.hearers.is_empty() {
             self.exit.drop(frame, Cause::NoRoute);
             return end;

@@ -9,9 +9,9 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use crate::account::Cause;
-use crate::audience::Listener;
 use crate::frame::{Address, Frame};
-use crate::segment::{Passage, Segment, Tap};
+use crate::listeners::Listener;
+use crate::segment::{Segment, SegmentStep, Tap};
 
 /// `stations` stations, the `n`th called [`Address::of_station`] of `n`.
 pub(crate) fn stations(stations: u32) -> Vec<Listener> {
@@ -100,20 +100,20 @@ impl Journey {
             let account = segment.account();
             assert!(account.is_balanced(), "{account:?}");
             match passage {
-                Passage::Deliver(tap, frame, due) => {
+                SegmentStep::Deliver(tap, frame, due) => {
                     assert!(
                         due <= now && self.deliveries.last().is_none_or(|last| last.2 <= due),
                         "{due:?} at {now:?}"
                     );
                     self.deliveries.push((tap, frame.tag, due));
                 }
-                Passage::Drop(frame, cause) => self.drops.push((frame.tag, cause)),
-                Passage::Duplicate(_) => {}
-                Passage::Wake(time) => {
+                SegmentStep::Drop(frame, cause) => self.drops.push((frame.tag, cause)),
+                SegmentStep::Duplicate(_) => {}
+                SegmentStep::Wake(time) => {
                     assert!(time > now);
                     return Some(time);
                 }
-                Passage::Idle => return None,
+                SegmentStep::Idle => return None,
             }
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn script(taps: u32, gap: u64) -> impl Strategy<Value = Vec<(Offer, b
     })
 }
 
-/// The two properties of every ring under a script: books balance and end empty (asserted on the way), and what happens
+/// The two properties of every ring under a script: accounts balance and end empty (asserted on the way), and what happens
 /// does not depend on when it is polled.
 pub(crate) fn laziness_changes_nothing(
     new: impl Fn() -> Box<dyn Segment>,
@@ -166,7 +166,7 @@ impl Segment for Box<dyn Segment> {
         (**self).accept(tap, frame, now);
     }
 
-    fn poll(&mut self, now: Time) -> Passage {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         (**self).poll(now)
     }
 
@@ -279,12 +279,12 @@ impl Run<'_> {
     fn wait(&mut self, ring: &mut impl Segment, now: Time, between: &impl Fn(u32, u32) -> u64, warm_up: u32) {
         loop {
             match ring.poll(now) {
-                Passage::Deliver(_, frame, due) if frame.tag >= warm_up => {
+                SegmentStep::Deliver(_, frame, due) if frame.tag >= warm_up => {
                     let (from, to, accepted, size) = self.sent[frame.tag as usize];
                     self.ring += (due.since(accepted).nanoseconds() - size - between(from, to)) as f64;
                     self.count += 1;
                 }
-                Passage::Wake(_) | Passage::Idle => return,
+                SegmentStep::Wake(_) | SegmentStep::Idle => return,
                 _ => {}
             }
         }
@@ -308,11 +308,11 @@ pub(crate) fn saturate(
     let (mut deliveries, mut now) = (Vec::new(), Time::ZERO);
     while now <= end {
         match ring.poll(now) {
-            Passage::Deliver(_, delivered, due) => {
+            SegmentStep::Deliver(_, delivered, due) => {
                 deliveries.push((delivered.tag, due));
                 ring.accept(Tap(delivered.tag), offer(delivered.tag), now);
             }
-            Passage::Wake(time) => now = time,
+            SegmentStep::Wake(time) => now = time,
             other => panic!("{other:?} on a busy ring"),
         }
     }

@@ -19,11 +19,11 @@ use super::outgoing::Outgoing;
 use super::tally::{MOST_ATTEMPTS, Tally};
 use super::timing::Timing;
 use crate::account::{Account, Cause};
-use crate::audience::Audience;
-use crate::coin::Coin;
 use crate::frame::Frame;
 use crate::limit::Limit;
-use crate::segment::{Meter, Passage, Segment, Tap};
+use crate::listeners::Listeners;
+use crate::random::Bernoulli;
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 
 /// What waits, what is on the cable, and what was carried.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub(super) struct Pool {
     timing: Timing,
     propagation: Span,
     limit: Limit,
-    audience: Audience,
-    coin: Coin,
+    listeners: Listeners,
+    bernoulli: Bernoulli,
     remainder: u64,
     /// What each station has in the pool.
     stations: Vec<Share>,
@@ -65,7 +65,7 @@ impl Pool {
         timing: Timing,
         propagation: Span,
         limit: Limit,
-        audience: Audience,
+        listeners: Listeners,
         name: &str,
         seed: u64,
     ) -> Self {
@@ -75,10 +75,10 @@ impl Pool {
             timing,
             propagation,
             limit,
-            coin: Coin::new(seed, name, odds),
+            bernoulli: Bernoulli::new(seed, name, odds),
             remainder: 0,
-            stations: vec![Share::default(); audience.taps() as usize],
-            audience,
+            stations: vec![Share::default(); listeners.taps() as usize],
+            listeners,
             waiting: VecDeque::new(),
             state: State::Idle(Time::ZERO),
             out: Outgoing::default(),
@@ -113,7 +113,7 @@ impl Pool {
             1 => 0,
             _ => {
                 let mut lost = 1;
-                while !self.coin.toss() {
+                while !self.bernoulli.decide() {
                     lost += 1;
                 }
                 lost
@@ -135,7 +135,7 @@ impl Pool {
             share.frames -= 1;
             share.bytes = share.bytes - frame.length();
             self.tally.carry(over.since(start) - self.propagation, self.propagation, 0);
-            self.audience.of(tap, frame.destination, &mut self.takers);
+            self.listeners.of(tap, frame.destination, &mut self.takers);
             self.out.deliver(frame, &self.takers, |_| over);
         }
         self.contend(over);
@@ -154,11 +154,11 @@ impl Pool {
         }
     }
 
-    fn wake(&self) -> Passage {
+    fn wake(&self) -> SegmentStep {
         match self.state {
-            State::Idle(_) => Passage::Idle,
-            State::Slot(end) => Passage::Wake(end),
-            State::Carrying { over, .. } => Passage::Wake(over),
+            State::Idle(_) => SegmentStep::Idle,
+            State::Slot(end) => SegmentStep::Wake(end),
+            State::Carrying { over, .. } => SegmentStep::Wake(over),
         }
     }
 }
@@ -179,7 +179,7 @@ impl Segment for Pool {
         }
     }
 
-    fn poll(&mut self, now: Time) -> Passage {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         self.advance(now, |out| out.has_something(now));
         self.out.pop(now).unwrap_or_else(|| self.wake())
     }
@@ -193,7 +193,7 @@ impl Segment for Pool {
     }
 
     fn announce(&mut self, number: u32, tap: Tap) {
-        self.audience.announce(number, tap);
+        self.listeners.announce(number, tap);
     }
 
     fn reset(&mut self) {

@@ -22,9 +22,9 @@ use super::station::Station;
 use super::tally::{MOST_ATTEMPTS, Tally};
 use super::timing::Timing;
 use crate::account::{Account, Cause};
-use crate::audience::Audience;
 use crate::frame::Frame;
-use crate::segment::{Meter, Passage, Segment, Tap};
+use crate::listeners::Listeners;
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 
 /// All stations of a segment and their cable.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Mac<C> {
     cable: C,
     timing: Timing,
     stations: Vec<Station>,
-    audience: Audience,
+    listeners: Listeners,
     /// Who next asks whether it may start, and when: one entry for each station that waits for a known time.
     attempts: BinaryHeap<Reverse<(Time, Tap)>>,
     /// Who defers to a transmission whose end is not known.
@@ -49,12 +49,12 @@ pub(super) struct Mac<C> {
 }
 
 impl<C: Cable> Mac<C> {
-    pub(super) fn new(cable: C, timing: Timing, stations: Vec<Station>, audience: Audience) -> Self {
+    pub(super) fn new(cable: C, timing: Timing, stations: Vec<Station>, listeners: Listeners) -> Self {
         Self {
             cable,
             timing,
             stations,
-            audience,
+            listeners,
             attempts: BinaryHeap::new(),
             deferring: Vec::new(),
             waiting: 0,
@@ -155,7 +155,7 @@ impl<C: Cable> Mac<C> {
             LAST_BUT_ONE => self.desperate += 1,
             _ => {}
         }
-        let wait = self.timing.slot * station.dice.slots(station.collisions);
+        let wait = self.timing.slot * station.backoff.slots(station.collisions);
         self.try_at(over.tap, over.end + wait);
     }
 
@@ -166,7 +166,7 @@ impl<C: Cable> Mac<C> {
         let Some(frame) = self.next(over.tap, over.end) else { return };
         let data = self.timing.data(frame, &mut 0);
         self.tally.carry(data, over.end.since(over.start) + self.timing.gap - data, collisions);
-        self.audience.of(over.tap, frame.destination, &mut self.takers);
+        self.listeners.of(over.tap, frame.destination, &mut self.takers);
         let stations = &self.stations;
         self.out.deliver(frame, &self.takers, |tap| over.end + spot.to(stations[tap.index()].place));
     }
@@ -206,10 +206,10 @@ impl<C: Cable> Mac<C> {
     }
 
     /// No later than the next thing to tell, and after all that has happened.
-    fn wake(&mut self) -> Passage {
+    fn wake(&mut self) -> SegmentStep {
         let due = self.out.next_due();
         let inside = self.next_outcome();
-        due.into_iter().chain(inside).min().map_or(Passage::Idle, Passage::Wake)
+        due.into_iter().chain(inside).min().map_or(SegmentStep::Idle, SegmentStep::Wake)
     }
 
     /// A time before which no frame inside is delivered or dropped.
@@ -242,7 +242,7 @@ impl<C: Cable> Mac<C> {
         let spot = self.spot(sender);
         match self.stations[sender.index()].frame {
             Some(frame) if !frame.destination.is_group() => {
-                self.audience.of(sender, frame.destination, &mut self.takers);
+                self.listeners.of(sender, frame.destination, &mut self.takers);
                 let ways = self.takers.iter().map(|tap| spot.to(self.stations[tap.index()].place));
                 prospect.end + ways.min().unwrap_or(Span::ZERO)
             }
@@ -271,7 +271,7 @@ impl<C: Cable> Segment for Mac<C> {
         if station.frame.is_none() { self.load(tap, now) } else { self.clear_drops(tap) }
     }
 
-    fn poll(&mut self, now: Time) -> Passage {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         self.advance(now, |out| out.has_something(now));
         self.out.pop(now).unwrap_or_else(|| self.wake())
     }
@@ -285,7 +285,7 @@ impl<C: Cable> Segment for Mac<C> {
     }
 
     fn announce(&mut self, number: u32, tap: Tap) {
-        self.audience.announce(number, tap);
+        self.listeners.announce(number, tap);
     }
 
     fn reset(&mut self) {

@@ -10,8 +10,8 @@
 //! Deviations: no repeaters (a cable is one piece of any length that the slot allows); times are whole nanoseconds, and
 //! propagation delays are rounded to them at each station.
 
+mod backoff;
 mod cable;
-mod dice;
 mod ideal;
 mod long;
 mod mac;
@@ -26,7 +26,7 @@ mod timing;
 use btu_network::{Contention, Discipline, SharedEthernet as Drawn};
 use btu_units::{Length, Span, Time};
 
-use self::dice::Dice;
+use self::backoff::Backoff;
 use self::ideal::Pool;
 use self::long::LongCable;
 use self::mac::Mac;
@@ -34,11 +34,11 @@ use self::short::ShortCable;
 use self::station::Station;
 use self::timing::Timing;
 use crate::account::Account;
-use crate::audience::{Audience, Listener};
 use crate::frame::Frame;
 use crate::limit::Limit;
+use crate::listeners::{Listener, Listeners};
 use crate::queue::Queue;
-use crate::segment::{Meter, Passage, Segment, Tap};
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 
 pub use self::tally::MOST_ATTEMPTS;
 
@@ -110,22 +110,22 @@ impl SharedEthernet {
         let timing = Timing::new(drawn.rate);
         let propagation = drawn.length.propagation(drawn.velocity);
         let listeners: Vec<Listener> = taps.iter().map(|&(listener, _)| listener).collect();
-        let audience = Audience::new(&listeners);
+        let listeners = Listeners::new(&listeners);
         if drawn.contention == Contention::Ideal {
             let Discipline::TailDrop { limit } = drawn.queue else {
                 return Err(SharedEthernetError::Discipline { name: name.to_owned() });
             };
             let limit = Limit::of(limit, drawn.rate);
-            return Ok(Self(Kind::Ideal(Box::new(Pool::new(timing, propagation, limit, audience, name, seed)))));
+            return Ok(Self(Kind::Ideal(Box::new(Pool::new(timing, propagation, limit, listeners, name, seed)))));
         }
         check_length(propagation, &timing, name)?;
         let stations = stations(drawn, taps, name, seed)?;
         Ok(Self(if ShortCable::suits(propagation, &timing) {
             let cable = ShortCable::new(propagation, timing);
-            Kind::Short(Box::new(Mac::new(cable, timing, stations, audience)))
+            Kind::Short(Box::new(Mac::new(cable, timing, stations, listeners)))
         } else {
             let cable = LongCable::new(propagation, timing);
-            Kind::Long(Box::new(Mac::new(cable, timing, stations, audience)))
+            Kind::Long(Box::new(Mac::new(cable, timing, stations, listeners)))
         }))
     }
 
@@ -161,7 +161,7 @@ fn stations(
             frame: None,
             collisions: 0,
             remainder: 0,
-            dice: Dice::new(seed, name, tap),
+            backoff: Backoff::new(seed, name, tap),
             queue: Queue::new(&drawn.queue, drawn.rate, &format!("{name}/{tap}"), seed),
         })
     };
@@ -173,7 +173,7 @@ impl Segment for SharedEthernet {
         each!(&mut self.0, medium => medium.accept(tap, frame, now));
     }
 
-    fn poll(&mut self, now: Time) -> Passage {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         each!(&mut self.0, medium => medium.poll(now))
     }
 

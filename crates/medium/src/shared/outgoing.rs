@@ -6,7 +6,7 @@ use btu_units::Time;
 
 use crate::account::{Account, Cause};
 use crate::frame::Frame;
-use crate::segment::{Passage, Tap};
+use crate::segment::{SegmentStep, Tap};
 
 /// See the module. Its length is bounded by what the stations hold and, for copies, by the listeners.
 #[derive(Debug, Default)]
@@ -66,27 +66,27 @@ impl Outgoing {
     }
 
     /// The next notice or due delivery.
-    pub(super) fn pop(&mut self, now: Time) -> Option<Passage> {
+    pub(super) fn pop(&mut self, now: Time) -> Option<SegmentStep> {
         if let Some(notice) = self.notices.pop_front() {
             return Some(match notice {
-                Notice::Duplicated(frame) => Passage::Duplicate(frame),
+                Notice::Duplicated(frame) => SegmentStep::Duplicate(frame),
                 Notice::Dropped(frame, cause) => {
                     self.account.drop_one(cause);
-                    Passage::Drop(frame, cause)
+                    SegmentStep::Drop(frame, cause)
                 }
             });
         }
         let Delivery { due, tap, frame } = self.deliveries.pop_front_if(|delivery| delivery.due <= now)?;
         self.account.delivered += 1;
-        Some(Passage::Deliver(tap, frame, due))
+        Some(SegmentStep::Deliver(tap, frame, due))
     }
 
-    /// The books, with `elsewhere` more frames that are not on their way out yet.
+    /// The accounts, with `elsewhere` more frames that are not on their way out yet.
     pub(super) fn account(&self, elsewhere: u64) -> Account {
         self.account.holding(self.held() + elsewhere)
     }
 
-    /// Opens new books, with `elsewhere` more frames inside.
+    /// Resets the accounts, with `elsewhere` more frames inside.
     pub(super) fn reset(&mut self, elsewhere: u64) {
         self.account = Account::opened_with(self.held() + elsewhere);
     }

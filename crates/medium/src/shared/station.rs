@@ -2,7 +2,7 @@
 
 use btu_units::Span;
 
-use super::dice::Dice;
+use super::backoff::Backoff;
 use crate::frame::Frame;
 use crate::queue::Queue;
 
@@ -17,6 +17,6 @@ pub(super) struct Station {
     pub(super) collisions: u8,
     /// Fractions of nanoseconds its frames have taken beyond whole ones.
     pub(super) remainder: u64,
-    pub(super) dice: Dice,
+    pub(super) backoff: Backoff,
     pub(super) queue: Queue,
 }

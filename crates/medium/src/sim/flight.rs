@@ -19,7 +19,7 @@ pub(super) struct Flight {
     pub(super) cause: Option<Cause>,
     /// Whether it has arrived where it should.
     pub(super) arrived_at_all: bool,
-    /// Whether its delivery is in the books.
+    /// Whether its delivery is in the accounts.
     pub(super) settled: bool,
 }
 

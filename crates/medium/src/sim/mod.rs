@@ -9,12 +9,11 @@
 //!   means of [`BATCHES`] batches of equal time, as far as the value is a mean.
 //! * Before the start every bridge knows every station ([`Fabric::announce`](crate::Fabric::announce)).
 //! * A damaged frame is dropped by the bridge or receiver that finds out.
-//! * **The books** are verified after each replication: generated = delivered + dropped + inside. An imbalance is an error.
+//! * **The accounts** are verified after each replication: generated = delivered + dropped + inside. An imbalance is an error.
 //!
 //! The same drawing, settings and seed give the same bits, whoever runs the replications and in whatever order.
 
 mod course;
-mod doubt;
 mod flight;
 mod offers;
 mod outcome;
@@ -27,14 +26,15 @@ mod source;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod warning;
 
 pub use course::{Course, Track, Used, course};
-pub use doubt::Doubt;
 pub use offers::{Offer, offers};
 pub use outcome::{DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, MediumOutcome, Outcome, StationOutcome};
-pub use replication::{Books, Replication};
+pub use replication::{Accounts, Replication};
 pub use run::{SimulationError, replicate};
 pub use settings::{BATCHES, Settings, idealise};
+pub use warning::SimulationWarning;
 
 use btu_network::Drawing;
 

@@ -5,10 +5,10 @@ use btu_stats::{Estimate, Level};
 use btu_units::BitRate;
 use serde::Serialize;
 
-use super::doubt::{self, Doubt};
-use super::replication::{Books, Replication};
+use super::replication::{Accounts, Replication};
 use super::sample::Sample;
 use super::settings::{Settings, mean_rate};
+use super::warning::{self, SimulationWarning};
 
 /// The confidence level of all intervals.
 pub(super) const LEVEL: Level = Level::P95;
@@ -24,8 +24,8 @@ pub struct Outcome {
     pub settings: Settings,
     /// The confidence level of all intervals.
     pub confidence: f64,
-    /// Reasons to doubt what follows.
-    pub doubts: Vec<Doubt>,
+    /// Warnings about what follows.
+    pub warnings: Vec<SimulationWarning>,
     /// Segments in the drawing's order, then each direction of each link.
     pub media: Vec<MediumOutcome>,
     /// The flows in the drawing's order.
@@ -36,7 +36,7 @@ pub struct Outcome {
     /// The stations in the drawing's order.
     pub stations: Vec<StationOutcome>,
     /// Frames of all replications; verified.
-    pub books: Books,
+    pub accounts: Accounts,
 }
 
 /// What a segment, or one direction of a link, carried.
@@ -158,13 +158,13 @@ impl Outcome {
         let flows: Vec<_> =
             (0..drawing.traffic.len()).map(|place| sample.flow(place, &drawing.traffic[place])).collect();
         let senders: Vec<usize> = sending_stations(drawing);
-        let books = replications.iter().fold(Books::default(), |books, next| books.beside(next.books));
+        let accounts = replications.iter().fold(Accounts::default(), |accounts, next| accounts.beside(next.accounts));
         let mut outcome = Self {
             network: drawing.name.clone(),
             about: drawing.about.clone(),
             settings: *settings,
             confidence: LEVEL.share(),
-            doubts: Vec::new(),
+            warnings: Vec::new(),
             media,
             flows,
             fairness: sample.fairness(&senders),
@@ -172,9 +172,9 @@ impl Outcome {
                 .zip(&drawing.stations)
                 .map(|(place, station)| sample.station(place, &station.name))
                 .collect(),
-            books,
+            accounts,
         };
-        outcome.doubts = doubt::all(drawing, &outcome, replications);
+        outcome.warnings = warning::all(drawing, &outcome, replications);
         outcome
     }
 }

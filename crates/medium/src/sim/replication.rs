@@ -12,13 +12,13 @@ pub struct Replication {
     pub(super) stations: Vec<StationTally>,
     /// At the end of the warm-up and of each batch.
     pub(super) snapshots: Vec<Snapshot>,
-    pub(super) books: Books,
+    pub(super) accounts: Accounts,
 }
 
 impl Replication {
-    /// Its books.
-    pub fn books(&self) -> Books {
-        self.books
+    /// Its accounts.
+    pub fn accounts(&self) -> Accounts {
+        self.accounts
     }
 }
 
@@ -51,7 +51,7 @@ impl From<&FlowTally> for FlowSum {
 /// Frames, each counted once however many copies of it there are: inside at the start + generated = delivered + dropped +
 /// inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Books {
+pub struct Accounts {
     /// Under way when the warm-up was over.
     pub inside_at_start: u64,
     /// Handed over by applications.
@@ -64,7 +64,7 @@ pub struct Books {
     pub inside: u64,
 }
 
-/// The books while they are written.
+/// The accounts while they are written.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) inside_at_start: u64,
@@ -73,7 +73,7 @@ pub(super) struct Counts {
     pub(super) dropped: u64,
 }
 
-impl Books {
+impl Accounts {
     pub(super) fn new(counts: Counts, inside: u64) -> Self {
         let Counts { inside_at_start, generated, delivered, dropped } = counts;
         Self { inside_at_start, generated, delivered, dropped, inside }
@@ -84,7 +84,7 @@ impl Books {
         self.inside_at_start + self.generated == self.delivered + self.dropped + self.inside
     }
 
-    /// The books of two replications together.
+    /// The accounts of two replications together.
     #[must_use]
     pub(super) fn beside(self, other: Self) -> Self {
         Self {

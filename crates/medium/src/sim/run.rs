@@ -5,14 +5,14 @@ use btu_units::{Bytes, Span, Time};
 use thiserror::Error;
 
 use super::flight::Flights;
-use super::replication::{Books, Counts, Replication, Snapshot};
+use super::replication::{Accounts, Counts, Replication, Snapshot};
 use super::settings::{BATCHES, Settings};
 use super::source::{NEVER, Parcel, Progress, Source};
 use super::tally::{FlowTally, StationTally};
 use crate::account::Cause;
-use crate::coin::{fnv1a, mix};
-use crate::fabric::{Alarms, Event, Fabric, Happening, Port};
+use crate::fabric::{Event, Fabric, FabricEvent, Port, TimerHeap};
 use crate::frame::{Address, Damage, Frame};
+use crate::random::{fnv1a, mix};
 use crate::shared::SharedEthernetError;
 
 /// How many frames a saturated sender keeps at its station: one that is sent and one that waits.
@@ -27,7 +27,7 @@ pub enum SimulationError {
     /// The network cannot be built as drawn.
     #[error(transparent)]
     Network(#[from] SharedEthernetError),
-    /// The books do not balance.
+    /// The accounts do not balance.
     #[error("the simulation lost count of its frames ({0}): this is a bug of btu, please report it with file and seed")]
     Imbalance(String),
 }
@@ -35,7 +35,7 @@ pub enum SimulationError {
 /// The replication called `number` (from 0) of `drawing`'s traffic; `watch` is told the virtual time now and then.
 ///
 /// # Errors
-/// A network that cannot be built, books that do not balance; see [`SimulationError`].
+/// A network that cannot be built, accounts that do not balance; see [`SimulationError`].
 pub fn replicate(
     drawing: &Drawing,
     settings: &Settings,
@@ -70,7 +70,7 @@ pub(super) struct Run<'a> {
     fabric: Fabric,
     sources: Vec<Source>,
     /// When each source wants to be woken.
-    alarms: Alarms,
+    timers: TimerHeap,
     /// By station: its saturated sources, and whose turn it is.
     saturated: Vec<(Vec<u32>, usize)>,
     /// By station: when it is free for the next request, where it takes one at a time.
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
         let mut run = Self {
             drawing,
             fabric,
-            alarms: Alarms::new(sources.len()),
+            timers: TimerHeap::new(sources.len()),
             sources,
             saturated: vec![(Vec::new(), 0); drawing.stations.len()],
             free_at: drawing.stations.iter().map(|station| station.one_at_a_time.then_some(Time::ZERO)).collect(),
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
         for (number, source) in (0..).zip(&mut self.sources) {
             let start = Time::ZERO + self.drawing.traffic[source.flow as usize].start;
             if let Some(at) = source.first(start) {
-                self.alarms.set(number, at);
+                self.timers.set(number, at);
             }
             if source.is_saturated() {
                 self.fabric.watch(Port(source.station));
@@ -133,14 +133,14 @@ impl<'a> Run<'a> {
     /// Lets everything happen that happens by `end`.
     pub(super) fn go_on(&mut self, end: Time) {
         loop {
-            let source = self.alarms.earliest().filter(|&(time, _)| time <= end);
+            let source = self.timers.earliest().filter(|&(time, _)| time <= end);
             let horizon = source.map_or(end, |(time, _)| time);
             match self.fabric.next(horizon) {
-                Happening::Event(Event::Deliver(port, frame, due)) => self.deliver(port, &frame, due),
-                Happening::Event(Event::Drop(frame, cause)) => self.drop(&frame, cause),
-                Happening::Event(Event::Duplicate(frame)) => self.flights.of(frame.tag).copies += 1,
-                Happening::Room(port) => self.refill(port),
-                Happening::Event(Event::Wake(_) | Event::Idle) => match source {
+                FabricEvent::Event(Event::Deliver(port, frame, due)) => self.deliver(port, &frame, due),
+                FabricEvent::Event(Event::Drop(frame, cause)) => self.drop(&frame, cause),
+                FabricEvent::Event(Event::Duplicate(frame)) => self.flights.of(frame.tag).copies += 1,
+                FabricEvent::Room(port) => self.refill(port),
+                FabricEvent::Event(Event::Wake(_) | Event::Idle) => match source {
                     Some((time, source)) => self.fire(source, time),
                     None => return,
                 },
@@ -157,15 +157,15 @@ impl<'a> Run<'a> {
     fn fire(&mut self, number: u32, now: Time) {
         let source = &mut self.sources[number as usize];
         if source.is_saturated() {
-            self.alarms.clear(number);
+            self.timers.clear(number);
             self.saturated[source.station as usize].0.push(number);
             let station = Port(source.station);
             return self.fill(station, now);
         }
         let (parcel, next) = source.fire(&self.drawing.traffic[source.flow as usize], now);
         match next {
-            Some(time) => self.alarms.set(number, time),
-            None => self.alarms.clear(number),
+            Some(time) => self.timers.set(number, time),
+            None => self.timers.clear(number),
         }
         self.send(number, parcel, now);
     }
@@ -303,7 +303,7 @@ impl<'a> Run<'a> {
             }
         };
         if wake < NEVER {
-            self.alarms.set(source, wake);
+            self.timers.set(source, wake);
         }
     }
 
@@ -311,17 +311,17 @@ impl<'a> Run<'a> {
         Snapshot { carried: self.fabric.carried(), flows: self.flows.iter().map(Into::into).collect() }
     }
 
-    /// Verifies the books.
+    /// Verifies the accounts.
     fn close(self, snapshots: Vec<Snapshot>) -> Result<Replication, SimulationError> {
-        let books = Books::new(self.counts, self.flights.unsettled());
+        let accounts = Accounts::new(self.counts, self.flights.unsettled());
         let network = self.fabric.account();
-        if !books.is_balanced() {
-            return Err(SimulationError::Imbalance(format!("{books:?}")));
+        if !accounts.is_balanced() {
+            return Err(SimulationError::Imbalance(format!("{accounts:?}")));
         }
         if !network.is_balanced() || network.held != self.flights.copies() {
             return Err(SimulationError::Imbalance(format!("{network:?}, {} copies under way", self.flights.copies())));
         }
-        Ok(Replication { flows: self.flows, stations: self.stations, snapshots, books })
+        Ok(Replication { flows: self.flows, stations: self.stations, snapshots, accounts })
     }
 }
 

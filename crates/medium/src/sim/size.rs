@@ -3,7 +3,7 @@
 use btu_network::Sizes;
 use btu_units::Bytes;
 
-use crate::coin::Stream;
+use crate::random::Stream;
 
 /// The longest frame that `Sizes::Exponential` allows.
 const LONGEST: f64 = 65_535.0;

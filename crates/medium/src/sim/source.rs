@@ -4,8 +4,8 @@ use btu_network::{Arrivals, Drawing, Flow, StationId, Target};
 use btu_units::{Bytes, Span, Time};
 
 use super::size::{draw, exponential};
-use crate::coin::Stream;
 use crate::frame::Address;
+use crate::random::Stream;
 
 /// A sender with a random stream of its own, named `flow/station`.
 #[derive(Debug)]

@@ -73,7 +73,7 @@ fn the_same_seed_gives_the_same_bits() {
 #[test]
 fn something_of_everything_adds_up() {
     let drawing = read(MIXED);
-    // Books are verified inside; an imbalance is an error.
+    // Accounts are verified inside; an imbalance is an error.
     let outcome = simulate(&drawing, &settings(20, 3)).unwrap();
     let [bulk, ask, beat, flood] = outcome.flows.as_slice() else { panic!("four flows") };
     // A full-duplex line of 10 Mb/s carries 812.74 full frames a second; host-1 also sends 10 short ones of 84 octets.
@@ -89,7 +89,12 @@ fn something_of_everything_adds_up() {
     // About 200 * 6552 bits a second on a line of 1 Mb/s.
     assert!(flood.drops.iter().any(|drop| drop.cause == "queue full"), "{:?}", flood.drops);
     assert!(flood.drops.iter().any(|drop| drop.cause == "loss"), "{:?}", flood.drops);
-    assert!(outcome.doubts.iter().any(|doubt| matches!(doubt, Doubt::Saturated { flow, .. } if flow == "flood")));
+    assert!(
+        outcome
+            .warnings
+            .iter()
+            .any(|warning| matches!(warning, SimulationWarning::Saturated { flow, .. } if flow == "flood"))
+    );
     assert!(flood.duplicates > 0);
     let exchanges = ask.exchanges.as_ref().unwrap();
     assert!(exchanges.per_second.value > 1.0 && exchanges.took.as_ref().unwrap().p50.value > 0.011);
@@ -160,7 +165,7 @@ fn a_network_without_traffic_is_silent() {
     let drawing =
         read("name = \"quiet\"\n[segments.lab]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"lab\"\n");
     let outcome = simulate(&drawing, &settings(1, 2)).unwrap();
-    assert!(outcome.flows.is_empty() && outcome.books.generated == 0);
+    assert!(outcome.flows.is_empty() && outcome.accounts.generated == 0);
     assert!((outcome.media[0].busy.value - 0.0).abs() < f64::EPSILON);
 }
 
@@ -170,7 +175,7 @@ fn watching_changes_nothing() {
     let drawing = read(MIXED);
     let mut told = Vec::new();
     let watched = replicate(&drawing, &settings(2, 1), 0, |at| told.push(at)).unwrap();
-    assert_eq!(watched.books(), replicate(&drawing, &settings(2, 1), 0, |_| {}).unwrap().books());
+    assert_eq!(watched.accounts(), replicate(&drawing, &settings(2, 1), 0, |_| {}).unwrap().accounts());
     assert!(told.is_sorted() && told.last() == Some(&Span::from_seconds(2)));
 }
 
@@ -194,7 +199,7 @@ fn one_saturated_host_has_the_cable_to_itself() {
     let rate = outcome.flows[0].delivered_frames_per_second.value;
     assert!((rate / 812.7438 - 1.0).abs() < 1e-4, "{rate}");
     assert!((outcome.media[0].busy.value - 1.0).abs() < 1e-3, "{:?}", outcome.media[0].busy);
-    assert!(outcome.doubts.iter().any(|doubt| matches!(doubt, Doubt::AlwaysMore { .. })));
+    assert!(outcome.warnings.iter().any(|warning| matches!(warning, SimulationWarning::AlwaysMore { .. })));
 }
 
 /// Lam's formula for 500 frames of 0.8 ms a second and a propagation delay of 25.6 us (5909.5 m at 0.77 c): 1.220098 ms.

@@ -32,10 +32,10 @@ use btu_network::Service;
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use crate::account::Account;
-use crate::audience::Listener;
 use crate::frame::Frame;
+use crate::listeners::Listener;
 use crate::ring::{Access, Ring, Route, bits_at, stations_of};
-use crate::segment::{Meter, Passage, Segment, Tap};
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 
 /// The token's bits.
 const TOKEN_BITS: u64 = 24;
@@ -135,7 +135,7 @@ impl Segment for TokenRing {
         self.0.accept(tap, frame, now);
     }
 
-    fn poll(&mut self, now: Time) -> Passage {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         self.0.poll(now)
     }
 

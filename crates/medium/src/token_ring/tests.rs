@@ -124,7 +124,7 @@ fn a_token_that_just_passed_comes_back_after_a_lap() {
 #[test]
 fn an_idle_ring_sleeps_and_its_token_goes_on() {
     let mut ring = four(Service::One, true);
-    assert_eq!(ring.poll(at(5)), Passage::Idle);
+    assert_eq!(ring.poll(at(5)), SegmentStep::Idle);
     // After 1000 laps and a half the token is at station 2 and has not reached station 3.
     let journey = drive(&mut ring, &[offer(10_005_000, 1, FRAME, 3, 2)]);
     assert_eq!(journey.deliveries, [(Tap(2), 1, at(10_007_500 + TIME + 7_500))]);

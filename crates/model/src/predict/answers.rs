@@ -13,8 +13,8 @@ use crate::answer::{Answer, Warning};
 pub struct Prediction {
     /// The network's name.
     pub network: String,
-    /// Reasons not to believe it, gravest first.
-    pub doubts: Vec<Doubt>,
+    /// Reasons not to believe it, most severe first.
+    pub warnings: Vec<PredictionWarning>,
     /// One for each segment, in the drawing's order.
     pub segments: Vec<SegmentPrediction>,
     /// Two for each link, forth and back, in the drawing's order.
@@ -31,7 +31,7 @@ pub struct Prediction {
 
 /// A reason not to believe a prediction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Doubt {
+pub struct PredictionWarning {
     /// What it concerns: `segments.ether`, `links.trunk`, `traffic.file`.
     pub place: String,
     /// Of which kind it is.

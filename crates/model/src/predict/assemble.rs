@@ -28,7 +28,7 @@ fn share(value: f64, used: f64) -> Answer {
     if used >= 1.0 { answer.but(Warning::Saturated) } else { answer }
 }
 
-/// The sum, or the graver doubt.
+/// The sum, or the more severe warning.
 pub(super) fn add(total: Answer, more: Answer) -> Answer {
     match (total.value, more.value) {
         (Some(left), Some(right)) => Answer { warning: total.warning.or(more.warning), ..Answer::of(left + right) },

@@ -10,7 +10,6 @@
 mod answers;
 mod assemble;
 mod closed;
-mod doubts;
 mod formula;
 mod frames;
 mod network;
@@ -23,14 +22,15 @@ mod tests;
 mod transfer;
 mod tree;
 mod wait;
+mod warnings;
 
 use btu_network::{Arrivals, Drawing, Flow, Sizes, StationId, Target};
 use btu_units::{Bytes, Span};
 use thiserror::Error;
 
 pub use answers::{
-    BridgePrediction, Crossing, Doubt, FlowPrediction, FrameKind, Limit, LinePrediction, MediumKind, PacketSizes,
-    Prediction, Question, Reference, SegmentPrediction, Transfer, TransferPrediction,
+    BridgePrediction, Crossing, FlowPrediction, FrameKind, Limit, LinePrediction, MediumKind, PacketSizes, Prediction,
+    PredictionWarning, Question, Reference, SegmentPrediction, Transfer, TransferPrediction,
 };
 pub use formula::Formula;
 pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep, sweep_with};
@@ -76,7 +76,7 @@ fn solve(drawing: &Drawing, task: Option<Task>, sizes: Option<PacketSizes>) -> P
     let segments = solved.segments();
     let mut prediction = Prediction {
         network: drawing.name.clone(),
-        doubts: doubts::of(&solved, &segments),
+        warnings: warnings::of(&solved, &segments),
         segments,
         links: solved.links(),
         bridges: solved.bridges(),

@@ -42,7 +42,7 @@ fn citi_s_light_case() {
     is(transfer.aggregate_seconds, 73.0627, 5e-5);
     assert_eq!(transfer.limit, Limit::Software);
     assert_eq!(transfer.bottleneck.as_deref(), Some("ether"));
-    assert!(prediction.doubts.is_empty(), "{:?}", prediction.doubts);
+    assert!(prediction.warnings.is_empty(), "{:?}", prediction.warnings);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_mix_of_sizes_takes_longer_than_its_mean() {
 
 /// One sender of a ring's two: by symmetric polling both would wait alike.
 #[test]
-fn a_ring_on_which_one_sends_most_is_doubted() {
+fn a_ring_on_which_one_sends_most_is_warned_of() {
     let ring = |medium: &str, quiet: f64| {
         format!(
             "name = \"ring\"\n[segments.ring]\nmedium = \"{medium}\"\n[stations.busy]\nsegment = \"ring\"\n[stations.quiet]\n\
@@ -340,14 +340,14 @@ fn a_ring_on_which_one_sends_most_is_doubted() {
         )
     };
     let said = |text: &str| {
-        let doubts = predict(&read(text)).doubts;
-        doubts.into_iter().find(|doubt| doubt.message.contains("sending as much")).map(|doubt| doubt.message)
+        let warnings = predict(&read(text)).warnings;
+        warnings.into_iter().find(|warning| warning.message.contains("sending as much")).map(|warning| warning.message)
     };
     for medium in ["token-ring", "fddi"] {
         assert_eq!(said(&ring(medium, 100.0)), None, "all send as much");
         assert_eq!(said(&ring(medium, 34.0)), None, "just below twice the mean");
-        let doubt = said(&ring(medium, 10.0)).unwrap();
-        assert!(doubt.starts_with("ring: one station or bridge sends 77 % of all"), "{doubt}");
+        let warning = said(&ring(medium, 10.0)).unwrap();
+        assert!(warning.starts_with("ring: one station or bridge sends 77 % of all"), "{warning}");
     }
     assert_eq!(said(&ring("switched-ethernet", 10.0)), None, "a star has a line for each");
 }

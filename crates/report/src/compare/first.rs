@@ -3,9 +3,9 @@
 use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
 
 use super::words;
-use crate::html::Doubt;
+use crate::html::PageWarning;
 use crate::number::{count, three_digits};
-use crate::stored_page::doubt;
+use crate::stored_page::page_warning;
 use crate::summary::{KeyFigure, Next, Summary};
 
 const MEGABIT: f64 = 1e6;
@@ -78,13 +78,13 @@ fn side<R: ComparedRow>(beside: &Beside<R>) -> KeyFigure {
 }
 
 /// What could explain a difference, and what was left out.
-pub(super) fn doubts<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<Doubt> {
+pub(super) fn warnings<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<PageWarning> {
     let differs = comparison.others.iter().flat_map(|beside| {
-        let plans = beside.plan_differences.iter().map(|plan| doubt("plans differ", &plan.to_string(), ""));
-        let machines = beside.environment_differences.iter().map(|text| doubt("machines differ", text, ""));
+        let plans = beside.plan_differences.iter().map(|plan| page_warning("plans differ", &plan.to_string(), ""));
+        let machines = beside.environment_differences.iter().map(|text| page_warning("machines differ", text, ""));
         let left_out = (!beside.left_out.is_empty()).then(|| {
             let rows: Vec<String> = beside.left_out.iter().map(ToString::to_string).collect();
-            doubt("left out", &format!("not every run has them or was asked the same: {}", rows.join("; ")), "")
+            page_warning("left out", &format!("not every run has them or was asked the same: {}", rows.join("; ")), "")
         });
         plans.chain(machines).chain(left_out).collect::<Vec<_>>()
     });

@@ -31,7 +31,7 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) ->
         title: format!("btu compare: {base} and {}", names(comparison)),
         headline,
         remarks,
-        doubts: first::doubts(comparison),
+        warnings: first::warnings(comparison),
         summary: first::summary(comparison, all),
         sections: sections.flatten().collect(),
         footer: vec![format!("{}.", words::rule(comparison))],

@@ -39,7 +39,7 @@ fn headline<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>, opti
     let finding = beside.overall.as_ref().map(|overall| overall.finding);
     let said = match finding {
         Some(Finding::Faster | Finding::NoDifferenceSeen) => paint.strong(&said),
-        _ => paint.doubt(&said),
+        _ => paint.warning(&said),
     };
     let sides = format!("{side} beside {base}");
     let first = format!("{}  {said}", paint.title(&sides));
@@ -127,5 +127,5 @@ fn left_out<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<St
     let rest = rows.len().saturating_sub(MOST_DIFFERENCES);
     let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
     let text = format!("Left out, since not every run has them or was asked the same: {shown}{rest}.");
-    wrap(&text, options.columns(), 0).iter().map(|line| Paint(options.colour).doubt(line)).collect()
+    wrap(&text, options.columns(), 0).iter().map(|line| Paint(options.colour).warning(line)).collect()
 }

@@ -2,9 +2,11 @@
 
 use btu_suite::hint::{HintResult, HintVerdict};
 
-use crate::html::{Axis, Block, Cell, Doubt, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::three_digits;
-use crate::stored_page::{StoredRun, doubt};
+use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::KeyFigure;
 
 /// Seconds in a microsecond.
@@ -15,7 +17,7 @@ pub fn hint_page(stored: &StoredRun, result: &HintResult, transport: &str) -> Pa
     let net =
         result.two.as_ref().map_or_else(String::new, |two| format!(": {} net QUIPS", three_digits(two.net_quips)));
     let headline = format!("HINT between two processes over {transport}{net}");
-    let page = stored.page(headline, doubts(result), vec![figures(result), graph(result), exchange(result)]);
+    let page = stored.page(headline, warnings(result), vec![figures(result), graph(result), exchange(result)]);
     let limit = match result.pays_from_intervals {
         Some(from) => format!("the exchange below {from} intervals, where one process is as fast as two"),
         None => "the exchange: two processes were never faster than one".to_owned(),
@@ -41,13 +43,13 @@ fn verdicts(result: &HintResult) -> impl Iterator<Item = (&'static str, &HintVer
 }
 
 /// Answers that are wrong.
-fn doubts(result: &HintResult) -> Vec<Doubt> {
+fn warnings(result: &HintResult) -> Vec<PageWarning> {
     let wrong = |(name, verdict): (&str, &HintVerdict)| {
         (!verdict.is_valid()).then(|| {
             let HintVerdict { outside, off_law, .. } = verdict;
             let seen =
                 format!("{name}: {outside} pairs of bounds do not hold the area, {off_law} qualities are not P n - 1");
-            doubt("wrong answers", &seen, "measure again; if it stays, the processor or this program is broken")
+            page_warning("wrong answers", &seen, "measure again; if it stays, the processor or this program is broken")
         })
     };
     verdicts(result).filter_map(wrong).collect()

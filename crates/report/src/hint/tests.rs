@@ -72,7 +72,7 @@ fn the_report() {
     assert_eq!(text.lines().filter(|line| line.starts_with("| two processes | ")).count(), 41);
     let mut wrong = result();
     wrong.one.as_mut().unwrap().outside = 2;
-    assert!(hint_page(&stored, &wrong, "TCP").doubts.iter().any(|doubt| doubt.title == "wrong answers"));
+    assert!(hint_page(&stored, &wrong, "TCP").warnings.iter().any(|warning| warning.title == "wrong answers"));
 }
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };

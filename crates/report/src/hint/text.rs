@@ -9,7 +9,7 @@ use crate::paint::Paint;
 use crate::pipe::{PLOT_ROWS, ends, legend, plotted, time, time_unit};
 use crate::sheet::{Sheet, page, section, wrap};
 
-/// So many steps are read at a glance.
+/// So many steps fit on a screen.
 const GLANCE: usize = 24;
 
 /// The whole result, all steps in the table if `all`; `transport` carried the exchange. Lines end with `\n`.
@@ -132,7 +132,7 @@ fn checks(result: &HintResult, options: &TextOptions) -> Vec<String> {
         _ => format!("WRONG: {off_law} qualities up to 256 intervals of each are not that of P n - 1 within 0.7 %."),
     };
     let lines = [(outside, area), (off_law, law)].into_iter().flat_map(|(bad, text)| {
-        let paint = move |line: String| if bad == 0 { paint.quiet(&line) } else { paint.doubt(&line) };
+        let paint = move |line: String| if bad == 0 { paint.quiet(&line) } else { paint.warning(&line) };
         wrap(&text, options.columns(), 2).into_iter().map(paint)
     });
     if steps == 0 { Vec::new() } else { lines.collect() }

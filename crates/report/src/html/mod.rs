@@ -16,7 +16,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use figure::{Axis, Figure, Layout, Mark as Drawn, Panel, Point, Role, Scale, Series};
-pub use page::{Block, Cell, Doubt, Mark, Page, Section, Table};
+pub use page::{Block, Cell, Mark, Page, PageWarning, Section, Table};
 
 /// Draws the charts and minds the theme.
 const SCRIPT: &str = include_str!("report.js");
@@ -43,7 +43,7 @@ pub fn html(page: &Page) -> String {
                 a.skip href="#content" { "Skip to the result" }
                 (header(page))
                 main id="content" {
-                    (doubts(page))
+                    (warnings(page))
                     @for (place, section) in page.sections.iter().enumerate() { (part(place, section)) }
                 }
                 (footer(page))
@@ -116,17 +116,17 @@ fn header(page: &Page) -> Markup {
     }
 }
 
-fn doubts(page: &Page) -> Markup {
+fn warnings(page: &Page) -> Markup {
     html! {
-        @if !page.doubts.is_empty() {
-            section.doubts aria-labelledby="doubts" {
-                h2 id="doubts" { (crate::number::count(page.doubts.len(), "warning")) }
+        @if !page.warnings.is_empty() {
+            section.warnings aria-labelledby="warnings" {
+                h2 id="warnings" { (crate::number::count(page.warnings.len(), "warning")) }
                 dl {
-                    @for doubt in &page.doubts {
-                        dt { (doubt.title) }
+                    @for warning in &page.warnings {
+                        dt { (warning.title) }
                         dd {
-                            (doubt.seen)
-                            @if !doubt.advice.is_empty() { p.advice { "Try: " (doubt.advice) } }
+                            (warning.observed)
+                            @if !warning.advice.is_empty() { p.advice { "Try: " (warning.advice) } }
                         }
                     }
                 }

@@ -19,8 +19,8 @@ pub struct Page {
     pub remarks: Vec<String>,
     /// Short words that must be seen beside the result.
     pub marks: Vec<Mark>,
-    /// Reasons to doubt; they come before everything else.
-    pub doubts: Vec<Doubt>,
+    /// Warnings; they come before everything else.
+    pub warnings: Vec<PageWarning>,
     /// In their order.
     pub sections: Vec<Section>,
     /// What a terminal shows of all this at first.
@@ -38,13 +38,13 @@ pub struct Mark {
     pub meaning: String,
 }
 
-/// A reason to doubt.
+/// A warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Doubt {
+pub struct PageWarning {
     /// In two or three words.
     pub title: String,
     /// What was seen.
-    pub seen: String,
+    pub observed: String,
     /// What to try; may be empty.
     pub advice: String,
 }

@@ -1,12 +1,12 @@
 //! What a terminal shows at first of a prediction.
 
 use btu_model::Answer;
-use btu_model::predict::{Doubt, FlowPrediction, Limit, Prediction, TransferPrediction};
+use btu_model::predict::{FlowPrediction, Limit, Prediction, PredictionWarning, TransferPrediction};
 
 use super::figures::{answer, percent, time};
 use super::flows::{megabits, megabytes};
 use crate::html::Page;
-use crate::stored_page::doubt;
+use crate::stored_page::page_warning;
 use crate::summary::{KeyFigure, Next, Summary};
 
 /// The answer of a prediction; `all` is the command that shows every table.
@@ -24,7 +24,7 @@ pub fn model_page(prediction: &Prediction, all: &str) -> Page {
     Page {
         title: format!("btu model: {name}"),
         headline: format!("{name}: {}", headline(prediction)),
-        doubts: doubts(&prediction.doubts),
+        warnings: warnings(&prediction.warnings),
         summary: Summary { figures, limit: limit(prediction), setting, next },
         ..Page::default()
     }
@@ -87,17 +87,17 @@ fn limit(prediction: &Prediction) -> String {
 }
 
 /// What is said of several places alike is said once.
-fn doubts(doubts: &[Doubt]) -> Vec<crate::html::Doubt> {
-    let mut said: Vec<(&Doubt, usize)> = Vec::new();
-    for one in doubts {
+fn warnings(warnings: &[PredictionWarning]) -> Vec<crate::html::PageWarning> {
+    let mut said: Vec<(&PredictionWarning, usize)> = Vec::new();
+    for one in warnings {
         match said.iter_mut().find(|(first, _)| first.message == one.message) {
             Some((_, times)) => *times += 1,
             None => said.push((one, 1)),
         }
     }
-    let place = |one: &Doubt, times: usize| match times {
+    let place = |one: &PredictionWarning, times: usize| match times {
         1 => one.place.clone(),
         times => format!("{} and {} more", one.place, times - 1),
     };
-    said.into_iter().map(|(one, times)| doubt(&place(one, times), &one.message, "")).collect()
+    said.into_iter().map(|(one, times)| page_warning(&place(one, times), &one.message, "")).collect()
 }

@@ -2,7 +2,7 @@
 
 use btu_medium::sim;
 use btu_model::Warning;
-use btu_model::predict::{Doubt, Found};
+use btu_model::predict::{Found, PredictionWarning};
 use btu_stats::Estimate;
 use btu_units::Span;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub enum Answered {
         /// What it says outside the range in which it holds; none where the answer lies inside.
         beyond: Option<Beyond>,
         /// Reasons not to believe it.
-        doubts: Vec<Doubt>,
+        warnings: Vec<PredictionWarning>,
     },
     /// The simulator.
     Sim {
@@ -56,8 +56,8 @@ pub enum Answered {
         replications: u32,
         /// Seed of all chance.
         seed: u64,
-        /// Reasons to doubt the figures at the value found.
-        doubts: Vec<sim::Doubt>,
+        /// Warnings about the figures at the value found.
+        warnings: Vec<sim::SimulationWarning>,
     },
 }
 
@@ -72,15 +72,15 @@ pub struct Beyond {
 
 /// The answer, what speaks against it, and what to type next; ends with `\n`.
 pub fn most_text(most: &MostFound, options: &TextOptions) -> String {
-    let (answer, doubts, next) = match &most.answered {
-        Answered::Formula { beyond, doubts } => {
+    let (answer, warnings, next) = match &most.answered {
+        Answered::Formula { beyond, warnings } => {
             let next = beyond.map(|_| next(most));
-            (formula(most, *beyond), super::doubts(doubts, options), next)
+            (formula(most, *beyond), super::warnings(warnings, options), next)
         }
-        Answered::Sim { doubts, .. } => (simulated(most), crate::sim::paragraphs(doubts, options), None),
+        Answered::Sim { warnings, .. } => (simulated(most), crate::sim::paragraphs(warnings, options), None),
     };
     let lines = |text: String| wrap(&text, options.columns(), 0);
-    sheet::page(vec![[lines(answer), doubts, next.map(lines).unwrap_or_default()].concat()])
+    sheet::page(vec![[lines(answer), warnings, next.map(lines).unwrap_or_default()].concat()])
 }
 
 fn formula(most: &MostFound, beyond: Option<Beyond>) -> String {

@@ -28,17 +28,17 @@ pub struct Measured {
     /// How long after their time frames left the wire, in the mean; it is part of the delay.
     pub wire_late_seconds: f64,
     /// Packets of the whole network.
-    pub network: MeasuredBooks,
+    pub network: MeasuredAccounts,
 }
 
 /// Every packet of all flows and replications: sent = received + lost + in flight.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct MeasuredBooks {
+pub struct MeasuredAccounts {
     /// Handed to the stations' kernels.
     pub sent: u64,
     /// That arrived.
     pub received: u64,
-    /// That the network dropped, by the cause that the wire's books name.
+    /// That the network dropped, by the cause that the wire's accounts name.
     pub dropped: BTreeMap<String, u64>,
     /// That did not arrive and were not under way.
     pub lost: u64,
@@ -71,7 +71,7 @@ pub(super) mod tests {
             received: 98,
             sender_late_seconds: sender,
             wire_late_seconds: wire,
-            network: MeasuredBooks { sent: 100, received: 98, lost: 2, ..MeasuredBooks::default() },
+            network: MeasuredAccounts { sent: 100, received: 98, lost: 2, ..MeasuredAccounts::default() },
         }
     }
 

@@ -73,7 +73,7 @@ fn cells(point: &CheckPoint, beside: Beside) -> Vec<String> {
     cells
 }
 
-/// What is to be known of the measured points: the books, and why points are void.
+/// What is to be known of the measured points: the accounts, and why points are void.
 fn notes(flow: &CheckFlow) -> Vec<String> {
     let measured: Vec<(&CheckPoint, &Measured)> =
         flow.points.iter().filter_map(|point| Some((point, point.measured.as_ref()?))).collect();
@@ -82,11 +82,11 @@ fn notes(flow: &CheckFlow) -> Vec<String> {
     }
     let void = measured.iter().filter(|(_, measured)| !measured.void.is_empty());
     let void = void.map(|(point, measured)| format!("Void at {}: {}.", plain(point.value), measured.void.join("; ")));
-    std::iter::once(books(&measured)).chain(void).collect()
+    std::iter::once(accounts(&measured)).chain(void).collect()
 }
 
-/// The books of all points.
-fn books(points: &[(&CheckPoint, &Measured)]) -> String {
+/// The accounts of all points.
+fn accounts(points: &[(&CheckPoint, &Measured)]) -> String {
     let sum = |figure: fn(&Measured) -> u64| points.iter().map(|(_, measured)| figure(measured)).sum::<u64>();
     let (sent, received) = (sum(|measured| measured.sent), sum(|measured| measured.received));
     let mut causes: BTreeMap<&str, u64> = BTreeMap::new();

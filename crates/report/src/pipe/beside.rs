@@ -12,7 +12,7 @@ use crate::html::Page;
 use crate::number::{ends, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{page, section, wrap};
-use crate::stored_page::doubt;
+use crate::stored_page::page_warning;
 use crate::summary::{Next, Summary};
 
 /// A stored signature.
@@ -26,7 +26,7 @@ pub struct StoredSignature {
     pub verdict: PipeVerdict,
 }
 
-/// All held against the first, with what has to be said of their runs; every figure with its interval if `all`, or where
+/// All compared with the first, with what has to be said of their runs; every figure with its interval if `all`, or where
 /// there is room. Lines end with `\n`.
 pub fn beside_text(runs: &[StoredSignature], warnings: &[String], all: bool, options: &TextOptions) -> String {
     let Some((base, others)) = runs.split_first() else { return String::new() };
@@ -75,7 +75,7 @@ pub fn beside_page(runs: &[StoredSignature], warnings: &[String], again: &str) -
     };
     Page {
         headline: format!("{} beside {}{}", sides.join(", "), base.name, said.unwrap_or_default()),
-        doubts: warnings.iter().map(|warning| doubt("differs", warning, "")).collect(),
+        warnings: warnings.iter().map(|warning| page_warning("differs", warning, "")).collect(),
         summary,
         ..Page::default()
     }
@@ -83,7 +83,7 @@ pub fn beside_page(runs: &[StoredSignature], warnings: &[String], again: &str) -
 
 fn warned(warnings: &[String], options: &TextOptions) -> Vec<String> {
     let lines = warnings.iter().flat_map(|warning| wrap(warning, options.columns(), 2));
-    lines.map(|line| Paint(options.colour).doubt(&line)).collect()
+    lines.map(|line| Paint(options.colour).warning(&line)).collect()
 }
 
 /// What intervals of two runs cannot say.

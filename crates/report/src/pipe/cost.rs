@@ -8,7 +8,7 @@ use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};
 use crate::sheet::{Sheet, section};
 
-/// So many sizes are read at a glance.
+/// So many sizes fit on a screen.
 const GLANCE: usize = 9;
 
 /// One of the set: what it is called, and what it has more and less than the first.
@@ -28,7 +28,7 @@ pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[Line]) -
     sheet.lines()
 }
 
-/// What the others are held against.
+/// What the others are compared with.
 fn lowest(name: &str, base: &PipeVerdict) -> Vec<String> {
     let nothing = || NOTHING.to_owned();
     let latency = base.latency.as_ref().map_or_else(nothing, |latency| time(latency.median_seconds.value));

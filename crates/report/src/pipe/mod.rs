@@ -3,7 +3,6 @@
 mod beside;
 mod cost;
 mod csv;
-mod doubts;
 mod first;
 mod np_out;
 mod page;
@@ -15,6 +14,7 @@ mod table;
 mod tests;
 mod text;
 mod unit;
+mod warnings;
 
 pub use beside::{StoredSignature, beside_page, beside_text};
 pub use csv::pipe_csv;

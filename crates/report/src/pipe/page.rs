@@ -3,12 +3,14 @@
 use btu_stats::Estimate;
 use btu_suite::pipe::{Beside, PipeVerdict, SetVerdict, SizeVerdict, beside};
 
-use super::doubts::together;
 use super::first;
 use super::set::{names, set_title};
-use crate::html::{Axis, Block, Cell, Doubt, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use super::warnings::together;
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::three_digits;
-use crate::stored_page::{StoredRun, doubt};
+use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::Next;
 
 /// Bits per second in a megabit per second, and seconds in a microsecond.
@@ -23,7 +25,7 @@ pub fn pipe_page(stored: &StoredRun, verdict: &PipeVerdict) -> Page {
     let named = [(verdict.kind.label().to_owned(), verdict)];
     let alone = [(String::new(), verdict)];
     let headline = format!("Signature of {}, {}{}", verdict.kind.label(), verdict.pattern, figures_in_words(verdict));
-    let page = stored.page(headline, doubts(&alone), sections(&named));
+    let page = stored.page(headline, warnings(&alone), sections(&named));
     Page { summary: stored.summary(first::figures(verdict), first::limit(verdict)), ..page }
 }
 
@@ -43,7 +45,7 @@ pub fn several_page(stored: &[StoredRun], verdicts: &[&PipeVerdict]) -> Page {
     ];
     Page {
         headline,
-        doubts: doubts(&named),
+        warnings: warnings(&named),
         sections: sections_with_cost(&named, &costs).into_iter().flatten().collect(),
         summary,
         ..Page::default()
@@ -71,7 +73,7 @@ pub fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
     let costs: Vec<&Beside> = layers.chain(verdict.loads.iter().map(|load| &load.cost)).collect();
     let page = stored.page(
         format!("{}: {}", set_title(verdict.purpose), quickest(&named)),
-        doubts(&named),
+        warnings(&named),
         sections_with_cost(&named, &costs),
     );
     Page { summary: stored.summary(first::compared(&named, &costs), String::new()), ..page }
@@ -92,9 +94,9 @@ fn figures_in_words(verdict: &PipeVerdict) -> String {
     if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
 }
 
-fn doubts(named: &[Named]) -> Vec<Doubt> {
+fn warnings(named: &[Named]) -> Vec<PageWarning> {
     let reasons = together(named).into_iter();
-    reasons.map(|reason| doubt(reason.title, &reason.seen.join("; "), reason.advice)).collect()
+    reasons.map(|reason| page_warning(reason.title, &reason.seen.join("; "), reason.advice)).collect()
 }
 
 fn sections(named: &[Named]) -> Vec<Option<Section>> {
@@ -251,10 +253,10 @@ fn accounts(named: &[Named]) -> Option<Section> {
     let head = ["", "sent", "received", "duplicates", "lost", "looked at", "wrong"];
     let mut table = Table::new("Messages", &head, 1);
     for (name, verdict) in named {
-        let books = &verdict.books;
-        let lost = books.lost().map_or(Cell::Nothing, Cell::count);
-        let [sent, received, duplicates] = [books.sent, books.received, books.duplicates].map(Cell::count);
-        let [checked, wrong] = [books.checked, books.wrong].map(Cell::count);
+        let accounts = &verdict.accounts;
+        let lost = accounts.lost().map_or(Cell::Nothing, Cell::count);
+        let [sent, received, duplicates] = [accounts.sent, accounts.received, accounts.duplicates].map(Cell::count);
+        let [checked, wrong] = [accounts.checked, accounts.wrong].map(Cell::count);
         table.rows.push(vec![Cell::text(name), sent, received, duplicates, lost, checked, wrong]);
     }
     Section::of("Messages", "Sent = received + duplicates + lost, warm-up and all trials.", vec![Block::Table(table)])

@@ -7,7 +7,7 @@ use btu_suite::pipe::{LoadedVerdict, Purpose, SetVerdict};
 use super::cost::{Line, by_size, intervals, summary};
 use super::csv::{HEAD, ends_of, size_line};
 use super::picture::{Graph, NamedSignature};
-use super::{doubts, plot};
+use super::{plot, warnings};
 use crate::head::{RunHead, TextOptions};
 use crate::number::count;
 use crate::paint::Paint;
@@ -92,7 +92,7 @@ fn explained(verdict: &SetVerdict) -> String {
 
 fn warnings(verdict: &SetVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let named = names(verdict).into_iter().zip(verdict.signatures.iter().map(|one| &one.verdict));
-    doubts::of_several(&named.collect::<Vec<_>>(), run, options)
+    warnings::of_several(&named.collect::<Vec<_>>(), run, options)
 }
 
 /// Names for the legend, in the order of the signatures.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use btu_suite::cell::Load;
 use btu_suite::pipe::{
-    Books, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Purpose, SetPlan, SetPoint, SetVerdict, Trial,
+    Accounts, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Purpose, SetPlan, SetPoint, SetVerdict, Trial,
     judge, judge_set,
 };
 use btu_units::{Bytes, Span};
@@ -36,8 +36,8 @@ fn timed(size: Bytes, one_way: f64) -> Point {
         Trial { repetitions, elapsed, clock: End::Near, lost: 0, repeated: 0 }
     };
     let sent = 14 * repetitions;
-    let books = Books { sent, received: sent, checked: sent, ..Books::default() };
-    Point { size, trials: (0..7).map(trial).collect(), books, each: None, conditions: None }
+    let accounts = Accounts { sent, received: sent, checked: sent, ..Accounts::default() };
+    Point { size, trials: (0..7).map(trial).collect(), accounts, each: None, conditions: None }
 }
 
 fn head() -> RunHead {
@@ -105,7 +105,7 @@ fn the_whole_text_in_80_columns() {
 }
 
 #[test]
-fn the_whole_text_in_100_columns_with_doubts() {
+fn the_whole_text_in_100_columns_with_warnings() {
     let mut run = head();
     run.notes.push("the governor changed".to_owned());
     let verdict = verdict(Kind::UnixStream, "1,100,4KiB,1MB,4MB", 4e-6, 40e9);
@@ -146,7 +146,8 @@ fn np_out_as_netpipe_writes_it() {
         Trial { repetitions: 1, elapsed, clock: End::Near, lost: 0, repeated: 0 }
     };
     let trials = [1.3, 1.2273, 1.25].map(trial).to_vec();
-    let point = Point { size: Bytes::new(1 << 20), trials, books: Books::default(), each: None, conditions: None };
+    let point =
+        Point { size: Bytes::new(1 << 20), trials, accounts: Accounts::default(), each: None, conditions: None };
     assert_eq!(np_out(&judge(&plan, &[point])), " 1048576    6.518374      1.227300000\n");
 }
 

@@ -4,7 +4,7 @@ use btu_suite::pipe::{Fit, Latencies, Peak, PipeVerdict};
 
 use super::picture::{Graph, NamedSignature};
 use super::unit::{bytes, ends, rate, rate_unit, time, time_unit};
-use super::{doubts, plot, table};
+use super::{plot, table, warnings};
 use crate::head::{RunHead, TextOptions};
 use crate::number::count;
 use crate::paint::Paint;
@@ -22,8 +22,8 @@ pub fn pipe_text(verdict: &PipeVerdict, run: &RunHead, all: bool, options: &Text
         signature(verdict, options),
         table::lines(verdict, all, options),
         definitions(verdict, options),
-        doubts::lines(verdict, run, options),
-        books(verdict, options),
+        warnings::lines(verdict, run, options),
+        accounts(verdict, options),
     ])
 }
 
@@ -134,12 +134,12 @@ fn definitions(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
 }
 
 /// That every message is accounted for.
-fn books(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
-    let books = &verdict.books;
-    let lost = books.lost().map_or_else(|| "?".to_owned(), |lost| lost.to_string());
+fn accounts(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
+    let accounts = &verdict.accounts;
+    let lost = accounts.lost().map_or_else(|| "?".to_owned(), |lost| lost.to_string());
     let text = format!(
-        "Books: {} messages sent = {} received + {} duplicates + {lost} lost; {} looked at, {} wrong.",
-        books.sent, books.received, books.duplicates, books.checked, books.wrong
+        "Accounts: {} messages sent = {} received + {} duplicates + {lost} lost; {} looked at, {} wrong.",
+        accounts.sent, accounts.received, accounts.duplicates, accounts.checked, accounts.wrong
     );
     wrap(&text, options.columns(), 2).iter().map(|line| Paint(options.colour).quiet(line)).collect()
 }

@@ -1,7 +1,6 @@
 //! What the report of a run says: from the verdict, the stored cells and the stored environment alone.
 
 mod appendix;
-mod doubts;
 mod expected;
 mod first;
 mod latency;
@@ -12,6 +11,7 @@ mod reproduce;
 mod rules;
 mod sizes;
 mod standing;
+mod warnings;
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ pub fn run_page(report: &RunReport) -> Page {
             .iter()
             .map(|mark| Mark { word: mark.word().to_owned(), meaning: mark.meaning().to_owned() })
             .collect(),
-        doubts: doubts::of(report),
+        warnings: warnings::of(report),
         sections: parts.into_iter().flatten().collect(),
         summary: first::summary(report),
     }

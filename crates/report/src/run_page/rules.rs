@@ -6,7 +6,7 @@ use btu_suite::verdict::{Obstacle, Title, Verdict};
 use super::{MEGABIT, RunReport};
 use crate::number::{ends, three_digits};
 
-/// What must be said beside a result, the gravest first.
+/// What must be said beside a result, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RunMark {
     /// It may not be called a BTU rating.
@@ -58,7 +58,7 @@ pub struct RuleFacts<'a> {
     pub changed: bool,
 }
 
-/// The marks that a result must carry, the gravest first.
+/// The marks that a result must carry, the most severe first.
 pub fn run_marks(facts: &RuleFacts) -> Vec<RunMark> {
     let RuleFacts { verdict, plan, changed } = *facts;
     let rating = verdict.rating.as_ref();

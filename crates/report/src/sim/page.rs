@@ -3,8 +3,8 @@
 use btu_medium::sim::{FlowOutcome, MediumOutcome, Outcome};
 use btu_stats::Estimate;
 
-use super::doubts::doubts;
 use super::tables::{MEGABIT, lost, time};
+use super::warnings::warnings;
 use crate::html::Page;
 use crate::number::{ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
@@ -28,7 +28,7 @@ pub fn sim_page(outcome: &Outcome, all: &str) -> Page {
     Page {
         title: format!("btu sim: {}", outcome.network),
         headline: headline(outcome, &flows),
-        doubts: doubts(&outcome.doubts),
+        warnings: warnings(&outcome.warnings),
         summary: Summary {
             figures: flows.iter().map(|flow| figure(flow)).collect(),
             limit: limit(outcome),

@@ -31,10 +31,10 @@ fn first(page: &Page) -> Vec<String> {
         None => "(no interval: nothing was repeated)".to_owned(),
     };
     let profile = format!("{} profile", page.verdict.profile);
-    let doubts = format!("{}{}", obstacles(page, rating), confidence(page, rating));
-    let plain = columns(words) + columns(&value) + columns(&interval) + columns(&profile) + columns(&doubts) + 6;
+    let warnings = format!("{}{}", obstacles(page, rating), confidence(page, rating));
+    let plain = columns(words) + columns(&value) + columns(&interval) + columns(&profile) + columns(&warnings) + 6;
     let number = format!("{title}  {}  {interval}", page.paint.strong(&value));
-    let remark = format!("{profile}{}", page.paint.doubt(&doubts));
+    let remark = format!("{profile}{}", page.paint.warning(&warnings));
     if plain <= page.options.columns() { vec![format!("{number}  {remark}")] } else { vec![number, indented(&remark)] }
 }
 

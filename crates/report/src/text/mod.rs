@@ -1,12 +1,12 @@
 //! The result of a run for a terminal: the rating first, then what speaks against it, then the tables.
 
 mod cpu;
-mod doubts;
 mod expected;
 mod further;
 mod headline;
 mod penalties;
 mod rates;
+mod warnings;
 mod where_next;
 
 pub(crate) use rates::called;
@@ -25,7 +25,7 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
     let page = Page { verdict, run, options: *options, paint: Paint(options.colour) };
     let sections = [
         headline::lines(&page),
-        doubts::summary(&page),
+        warnings::summary(&page),
         rates::lines(&page),
         expected::lines(&page),
         penalties::slowdowns(&page),
@@ -33,7 +33,7 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         further::interactive(&page),
         further::udp(&page),
         cpu::lines(&page),
-        doubts::lines(&page),
+        warnings::lines(&page),
         where_next::lines(&page),
     ];
     let sections: Vec<String> =

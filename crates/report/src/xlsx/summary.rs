@@ -45,7 +45,7 @@ pub(super) fn sheet(
     let about = "Every number below follows the yellow cells of the other sheets at once. Times are seconds, sizes bits or \
                  octets as said.";
     let mut page = Page::new("Summary", &format!("What closed forms expect of {}", prediction.network), about)?;
-    doubts(&mut page, book)?;
+    warnings(&mut page, book)?;
     submodels(&mut page, lines)?;
     page.heading("Flows")?;
     let mut table = page.table(&["flow", "packets/s of each", "delay of a packet, s"])?;
@@ -71,14 +71,14 @@ pub(super) fn sheet(
     Ok(page)
 }
 
-fn doubts(page: &mut Page, book: &Book) -> Result<(), XlsxError> {
-    let doubts = &book.structure.prediction.doubts;
-    if doubts.is_empty() {
+fn warnings(page: &mut Page, book: &Book) -> Result<(), XlsxError> {
+    let warnings = &book.structure.prediction.warnings;
+    if warnings.is_empty() {
         return Ok(());
     }
     page.heading("What speaks against the network as drawn")?;
-    for doubt in doubts {
-        page.text(&format!("{}: {}", doubt.place, doubt.message))?;
+    for warning in warnings {
+        page.text(&format!("{}: {}", warning.place, warning.message))?;
     }
     Ok(())
 }

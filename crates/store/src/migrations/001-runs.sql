@@ -54,7 +54,7 @@ CREATE TABLE cells (
     UNIQUE (run, block, component, message_bytes, load)
 ) STRICT;
 
--- What happened on the way: doubts, failures, interruptions.
+-- What happened on the way: warnings, failures, interruptions.
 CREATE TABLE events (
     id    INTEGER PRIMARY KEY,
     run   INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,

@@ -18,7 +18,7 @@ const PITCH: Point = Point::new(80, 66);
 const ORIGIN: Point = Point::new(200, 202);
 
 const DIFFUSION: Stipple = Stipple::Falling;
-const POLYSILICON: Stipple = Stipple::Rising;
+const POLYSILICON: Stipple = Stipple::RaisingNetwork;
 const METAL: Stipple = Stipple::Grey;
 const CUT: Stipple = Stipple::Full;
 

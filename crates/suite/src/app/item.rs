@@ -42,12 +42,12 @@ pub enum Stipple {
     /// Lines that fall to the right.
     Falling,
     /// Lines that rise to the right.
-    Rising,
+    RaisingNetwork,
 }
 
 impl Stipple {
     /// All four.
-    pub const ALL: [Self; 4] = [Self::Full, Self::Grey, Self::Falling, Self::Rising];
+    pub const ALL: [Self; 4] = [Self::Full, Self::Grey, Self::Falling, Self::RaisingNetwork];
 
     /// Whether the pattern covers a pixel. It belongs to the picture, not to the rectangle, so that rectangles that
     /// touch show no seam.
@@ -56,7 +56,7 @@ impl Stipple {
             Self::Full => true,
             Self::Grey => (x + y) % 2 == 0,
             Self::Falling => (x - y) % 4 == 0,
-            Self::Rising => (x + y) % 4 == 0,
+            Self::RaisingNetwork => (x + y) % 4 == 0,
         }
     }
 

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(drawn(Stipple::Full), [".######.", ".######.", ".######."]);
         assert_eq!(drawn(Stipple::Grey), ["..#.#.#.", ".#.#.#..", "..#.#.#."]);
         assert_eq!(drawn(Stipple::Falling), ["....#...", ".#...#..", "..#...#."]);
-        assert_eq!(drawn(Stipple::Rising), ["....#...", "...#....", "..#...#."]);
+        assert_eq!(drawn(Stipple::RaisingNetwork), ["....#...", "...#....", "..#...#."]);
     }
 
     #[test]

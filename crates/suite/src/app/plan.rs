@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::verdict::{AppVerdict, judge};
 use super::{AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Speeds, Workload};
-use crate::activity::{Activity, DrawEnd, Meeting, Order, PipeMeeting, Relay};
+use crate::activity::{Activity, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
@@ -224,8 +224,8 @@ impl Experiment for AppPlan {
             let (token, drawing) = (setting.token, self.drawing(cell));
             Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }))
         };
-        let listen = || end(End::Far, PipeMeeting::Network(Meeting::Listen(unset)));
-        let connect = || end(End::Near, PipeMeeting::Network(Meeting::Connect(SocketAddr::new(unset, 0))));
+        let listen = || end(End::Far, PipeMeeting::Network(Rendezvous::Listen(unset)));
+        let connect = || end(End::Near, PipeMeeting::Network(Rendezvous::Connect(SocketAddr::new(unset, 0))));
         let steps = match cell.carrier {
             Carrier::InProcess => vec![step(display, None, Activity::DrawInside(Box::new(self.drawing(cell))))],
             Carrier::Unix => {

@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn octets_of_a_rectangle() {
-        let item = Item::Rectangle { corner: Point::new(-2, 3), width: 4, height: 5, stipple: Stipple::Rising };
+        let item = Item::Rectangle { corner: Point::new(-2, 3), width: 4, height: 5, stipple: Stipple::RaisingNetwork };
         let octets = Request::Add { symbol: Symbol(258), item, shown: true }.encode();
         assert_eq!(octets, [2, 0x83, 1, 2, 255, 255, 255, 254, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5]);
     }

@@ -35,7 +35,7 @@ pub struct AppVerdict {
     pub bandwidth: Vec<Bandwidth>,
     /// The picture of each workload: SHA-256, and whether every way of drawing left it.
     pub pictures: Vec<PictureDigest>,
-    /// Reasons to doubt.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 

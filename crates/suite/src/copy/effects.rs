@@ -115,7 +115,7 @@ fn contention(cells: &[Measured<CopyCell>], cell: CopyCell, quiet: CopyCell) -> 
 /// Program and storage: whether their costs multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StorageEffect {
-    /// The program that is held against the bare connection.
+    /// The program that is compared with the bare connection.
     pub program: Program,
     /// Which end connects, of both.
     pub direction: Direction,

@@ -11,7 +11,7 @@ use super::{
     Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Hold, MOST_OFFERED, Marks,
     Mode, Program, Servo, Storage, plots,
 };
-use crate::activity::{Activity, FileClient, FileCopy, FileServer, Meeting, Order, UdpReceive, UdpSend};
+use crate::activity::{Activity, FileClient, FileCopy, FileServer, Order, Rendezvous, UdpReceive, UdpSend};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
@@ -181,7 +181,7 @@ impl CopyPlan {
         let most = if hold.is_some() { most } else { offered.bits_per_second() as f64 };
         let expected = most * duration.seconds() / message.bits();
         let steps = self.pairs.iter().enumerate().flat_map(|(number, [source, sink])| {
-            let meeting = Meeting::Listen(UNSET);
+            let meeting = Rendezvous::Listen(UNSET);
             // A margin for rounding; more than this is not sent.
             let expected_datagrams = (expected as u64).saturating_add(16);
             let receive = Activity::UdpReceive(UdpReceive {
@@ -192,7 +192,7 @@ impl CopyPlan {
                 offered: None,
                 tells: hold.is_some(),
             });
-            let meeting = Meeting::Connect(UNSET_PEER);
+            let meeting = Rendezvous::Connect(UNSET_PEER);
             let send = Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold });
             let peer = Some(first + 2 * number);
             [

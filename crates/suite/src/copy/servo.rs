@@ -26,7 +26,7 @@ const JUDGED: usize = 10;
 const TOLERANCE: f64 = 0.01;
 
 /// Readings after which the servo gives up: 10 s.
-const PATIENCE: u32 = 100;
+const TIMEOUT: u32 = 100;
 
 /// The most that is offered, as a share of the rate.
 pub const MOST_OFFERED: f64 = 1.2;
@@ -184,7 +184,7 @@ impl Servo {
         }
         if distance(mean) < TOLERANCE {
             self.state = State::Settled;
-        } else if self.taken >= PATIENCE
+        } else if self.taken >= TIMEOUT
             && let Some((offered, nearest)) = self.nearest
         {
             self.offered = offered;

@@ -37,7 +37,7 @@ pub struct CopyVerdict {
     /// Times of that report, where the plan wants them in the picture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paper_times: Vec<PaperTime>,
-    /// Reasons to doubt.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,4 +1,4 @@
-//! Reasons to doubt that any study may have.
+//! Warnings that any study may have.
 
 use btu_stats::Histogram;
 use btu_units::Span;
@@ -8,7 +8,7 @@ use super::Measured;
 use crate::record::ClockSteps;
 use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares, count};
 
-/// A reason to doubt a result.
+/// A warning about a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// In two or three words.
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_machine_gives_no_reason_to_doubt() {
+    fn a_quiet_machine_gives_no_warning() {
         assert!(causes(&[cell(|_| {}), cell(|_| {})]).is_empty());
         assert!(causes(&[]).is_empty());
     }

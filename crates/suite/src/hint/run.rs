@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
     use crate::hint::plan::tests::run as points;
-    use crate::pipe::{Books, End, Kind, Place, Sizes, Trial};
+    use crate::pipe::{Accounts, End, Kind, Place, Sizes, Trial};
 
     const MESSAGE: f64 = 746.1e-6;
 
@@ -134,11 +134,11 @@ mod tests {
     fn message(seconds: f64) -> HintRecord {
         let elapsed = Span::from_seconds_f64(2.0 * seconds * 1000.0);
         let trial = Trial { repetitions: 1000, elapsed, clock: End::Near, lost: 0, repeated: 0 };
-        let books = Books::default();
+        let accounts = Accounts::default();
         HintRecord::Message(Box::new(Point {
             size: Bytes::new(16),
             trials: vec![trial; 3],
-            books,
+            accounts,
             each: None,
             conditions: None,
         }))

@@ -1,4 +1,4 @@
-//! What a paper says in words, held against its own numbers.
+//! What a paper says in words, compared with its own numbers.
 
 use serde::Serialize;
 

@@ -27,7 +27,7 @@ pub struct History {
     pub curves: Vec<Curve>,
     /// What a second layer costs on the same hosts and fibre (Figure 8).
     pub layer: LayerCost,
-    /// What the text says, held against the figures.
+    /// What the text says, compared with the figures.
     pub claims: Vec<Claim>,
 }
 

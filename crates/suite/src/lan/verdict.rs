@@ -33,7 +33,7 @@ pub struct LanVerdict {
     pub share: Option<Share>,
     /// How many background stations there may be before 5 of 100 of their transactions take longer than the plan's limit.
     pub users: Option<Users>,
-    /// Reasons to doubt.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 

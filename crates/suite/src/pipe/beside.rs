@@ -1,4 +1,4 @@
-//! A signature held against another one over the same path.
+//! A signature compared with another one over the same path.
 
 use btu_stats::{Estimate, difference, ratio};
 use btu_units::Bytes;

@@ -1,4 +1,4 @@
-//! What each layer costs: signatures of a stack over the same path, held against the lowest of them.
+//! What each layer costs: signatures of a stack over the same path, compared with the lowest of them.
 //!
 //! The 1996 paper does this once (figure 8, MPI on top of TCP over ATM): 661 us more latency and 21 % less throughput.
 
@@ -20,7 +20,7 @@ pub struct LayerCost {
     pub cost: Beside,
 }
 
-/// The costs of every layer but the first, which is what the others are held against.
+/// The costs of every layer but the first, which is what the others are compared with.
 pub fn layer_costs(stack: &[PipeVerdict]) -> Vec<LayerCost> {
     let Some((base, layers)) = stack.split_first() else { return Vec::new() };
     layers.iter().map(|layer| LayerCost { kind: layer.kind, base: base.kind, cost: beside(layer, base) }).collect()
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(cost.cost.sizes.len(), 124);
     }
 
-    /// A layer that moves no large messages is held against what the others do with small ones.
+    /// A layer that moves no large messages is compared with what the others do with small ones.
     #[test]
     fn a_layer_with_fewer_sizes_is_compared_by_those() {
         let stack = [signature(Kind::Udp, "1..64KB", 1e-5, 1e9), signature(Kind::Tcp, "1..10MB", 1e-5, 1e9)];

@@ -28,7 +28,7 @@ pub use layers::{LayerCost, layer_costs};
 pub use pin::{Pin, PinError, Processors};
 pub use place::{Place, Remote};
 pub use plan::{Buffers, Cache, Check, Engine, PipePlan, Precision, SocketOptions};
-pub use point::{Books, End, Point, Trial};
+pub use point::{Accounts, End, Point, Trial};
 pub use schedule::{Next, Schedule};
 pub use set::{LoadCost, LoadedVerdict, Purpose, SetPlan, SetPoint, SetVerdict, judge_set, of as points_of};
 pub use sizes::{LARGEST, Sequence, Sizes, SizesError};

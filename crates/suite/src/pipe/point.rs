@@ -25,7 +25,8 @@ pub struct Point {
     /// Its trials, in the order in which they were made.
     pub trials: Vec<Trial>,
     /// What became of its messages.
-    pub books: Books,
+    #[serde(alias = "books")] // retired word: runs stored before
+    pub accounts: Accounts,
     /// Times of single exchanges in nanoseconds (ping-pong: round trips), where the plan asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Histogram>,
@@ -77,7 +78,7 @@ impl Point {
 
     /// Whether the point counts: every byte that came was sent, and its times are the network's.
     pub fn is_valid(&self) -> bool {
-        self.books.wrong == 0 && self.books.lost().is_some() && self.is_undisturbed()
+        self.accounts.wrong == 0 && self.accounts.lost().is_some() && self.is_undisturbed()
     }
 
     /// One-way times of its trials in seconds.
@@ -88,7 +89,7 @@ impl Point {
 
 /// What became of the messages of a size, warm-up and all trials, both directions and all pairs together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Books {
+pub struct Accounts {
     /// Messages handed to the transport, repeated ones counted each time.
     pub sent: u64,
     /// Messages taken from it, each counted once.
@@ -101,13 +102,13 @@ pub struct Books {
     pub wrong: u64,
 }
 
-impl Books {
+impl Accounts {
     /// Messages that did not arrive; `None` where more arrived than were sent, which no transport should manage.
     pub fn lost(&self) -> Option<u64> {
         self.sent.checked_sub(self.received)?.checked_sub(self.duplicates)
     }
 
-    /// Both books in one: of two ends, or of several pairs.
+    /// Both accounts in one: of two ends, or of several pairs.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -131,7 +132,7 @@ mod tests {
         let point = Point {
             size: Bytes::new(1000),
             trials: vec![trial],
-            books: Books::default(),
+            accounts: Accounts::default(),
             each: None,
             conditions: None,
         };
@@ -146,10 +147,10 @@ mod tests {
 
     #[test]
     fn what_was_sent_is_received_or_seen_before_or_lost() {
-        let near = Books { sent: 110, received: 100, duplicates: 1, checked: 100, wrong: 0 };
-        let far = Books { sent: 103, received: 100, duplicates: 4, checked: 100, wrong: 1 };
+        let near = Accounts { sent: 110, received: 100, duplicates: 1, checked: 100, wrong: 0 };
+        let far = Accounts { sent: 103, received: 100, duplicates: 4, checked: 100, wrong: 1 };
         assert_eq!(near.and(far).lost(), Some(8));
-        assert_eq!(Books { received: 1, ..Books::default() }.lost(), None);
+        assert_eq!(Accounts { received: 1, ..Accounts::default() }.lost(), None);
     }
 
     #[test]
@@ -157,8 +158,13 @@ mod tests {
         let mut each = Histogram::new();
         each.record(12_345);
         for each in [None, Some(each)] {
-            let point =
-                Point { size: Bytes::new(3), trials: Vec::new(), books: Books::default(), each, conditions: None };
+            let point = Point {
+                size: Bytes::new(3),
+                trials: Vec::new(),
+                accounts: Accounts::default(),
+                each,
+                conditions: None,
+            };
             let text = serde_json::to_string(&point).unwrap();
             assert_eq!(serde_json::from_str::<Point>(&text).unwrap(), point);
         }

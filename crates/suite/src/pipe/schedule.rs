@@ -112,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pipe::{Books, End, Kind, Place, Sizes, Trial};
+    use crate::pipe::{Accounts, End, Kind, Place, Sizes, Trial};
 
     fn schedule(sizes: &str, pattern: Pattern) -> Schedule {
         let plan = PipePlan { pattern, sizes: sizes.parse().unwrap(), ..PipePlan::new(1, Kind::Tcp, Place::Here) };
@@ -122,7 +122,13 @@ mod tests {
     fn point(size: u64, one_way_seconds: f64, pattern: Pattern) -> Point {
         let elapsed = Span::from_seconds_f64(one_way_seconds * pattern.one_way_parts() * 1000.0);
         let trial = Trial { repetitions: 1000, elapsed, clock: End::Near, lost: 0, repeated: 0 };
-        Point { size: Bytes::new(size), trials: vec![trial; 3], books: Books::default(), each: None, conditions: None }
+        Point {
+            size: Bytes::new(size),
+            trials: vec![trial; 3],
+            accounts: Accounts::default(),
+            each: None,
+            conditions: None,
+        }
     }
 
     /// Walks through all sizes on a path where a message takes t0 + n/r.

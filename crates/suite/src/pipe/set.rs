@@ -44,7 +44,7 @@ pub struct SetPlan {
     pub version: u32,
     /// What it is made for.
     pub purpose: Purpose,
-    /// The signatures, measured in [`super::Turns`]; all are held against the first.
+    /// The signatures, measured in [`super::Turns`]; all are compared with the first.
     #[serde(deserialize_with = "border::series")]
     pub series: Vec<PipePlan>,
 }

@@ -1,10 +1,10 @@
-//! What the wire did: its books, lateness, what its segments were busy with, and what its capture wrote.
+//! What the wire did: its accounts, lateness, what its segments were busy with, and what its capture wrote.
 
 use btu_stats::Histogram;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
-/// What the wire did over a cell, one line of its books per element.
+/// What the wire did over a cell, one line of its accounts per element.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WireAccount {
     /// Per element: name, frames in and out.
@@ -32,7 +32,7 @@ pub struct WireAccount {
 }
 
 impl WireAccount {
-    /// The share of late frames beyond which what ran over the wire is in doubt: with the bound at `d`, 99 of 100 frames
+    /// The share of late frames beyond which what ran over the wire is unreliable: with the bound at `d`, 99 of 100 frames
     /// left within `d` of their time in every run that is not marked.
     pub const MOST_LATE: f64 = 0.01;
 
@@ -58,7 +58,7 @@ impl WireAccount {
 pub struct SegmentUse {
     /// The segment's name in the network file.
     pub name: String,
-    /// How long the books have been open.
+    /// How long the accounts have been open.
     #[serde(rename = "open_ns")]
     pub open: Span,
     /// Carrying octets of frames that arrived, from destination address to check sequence.
@@ -111,7 +111,7 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// One element's books: received + duplicated = delivered + dropped + held.
+/// One element's accounts: received + duplicated = delivered + dropped + held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElementAccount {
     /// The element's name in the network.
@@ -135,7 +135,7 @@ impl ElementAccount {
         let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
         let left = self.delivered + dropped + self.held;
         (entered != left).then(|| {
-            format!("the books of wire element {} do not balance: {entered} in, {left} out or held", self.name)
+            format!("the accounts of wire element {} do not balance: {entered} in, {left} out or held", self.name)
         })
     }
 }

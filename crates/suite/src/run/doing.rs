@@ -6,8 +6,8 @@ use btu_units::{BitRate, Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FtpFetch, FtpServe, Meeting, Order, Request, Respond, Rounds, TcpReceive, TcpSend, Transport,
-    UdpReceive, UdpSend, Work,
+    Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rendezvous, Request, Respond, Rounds, TcpReceive, TcpSend,
+    Transport, UdpReceive, UdpSend, Work,
 };
 use crate::experiment::CellSetting;
 use crate::network::HostName;
@@ -161,7 +161,7 @@ impl ActivityStep {
             }
             Doing::TcpStream { message, amount, window } => {
                 let (message, window, work) = (*message, *window, lasting(*amount));
-                let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
+                let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
                 let receive = TcpReceive { meeting: listen, token, message, window };
                 let send = TcpSend { meeting: call, token, message, work, window };
                 (Some(Activity::TcpReceive(receive)), Activity::TcpSend(send))
@@ -171,10 +171,10 @@ impl ActivityStep {
                 let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
                 // A margin for rounding; more than this is not sent.
                 let expected_datagrams = (expected as u64).saturating_add(16);
-                let meeting = Meeting::Listen(UNSET);
+                let meeting = Rendezvous::Listen(UNSET);
                 let offered = Some(offered);
                 let receive = UdpReceive { meeting, token, message, expected_datagrams, offered, tells: false };
-                let meeting = Meeting::Connect(UNSET_PEER);
+                let meeting = Rendezvous::Connect(UNSET_PEER);
                 let send = UdpSend { meeting, token, message, offered: *rate, duration, hold: None };
                 (Some(Activity::UdpReceive(receive)), Activity::UdpSend(send))
             }

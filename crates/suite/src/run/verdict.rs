@@ -20,7 +20,7 @@ pub struct RunVerdict {
     pub values: Vec<ValueVerdict>,
     /// What each row took, in the order of the plan's rows.
     pub uses: Vec<RowUse>,
-    /// Reasons to doubt.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use btu_units::BitRate;
 
 use super::*;
-use crate::activity::{Meeting, Order, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work};
+use crate::activity::{Order, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work};
 use crate::network::Impairments;
 use crate::script::{Role, Step};
 
@@ -20,7 +20,7 @@ fn step(host: &str, peer: Option<usize>, activity: Activity) -> Step {
 /// Requests from `near`, two connections to `far`, and a stream of datagrams back.
 fn script() -> Script {
     let (token, message, window, duration) = ([7; 16], Bytes::new(100), None, Span::from_seconds(3));
-    let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(SocketAddr::new(UNSET, 0)));
+    let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(SocketAddr::new(UNSET, 0)));
     let respond = Respond { on: UNSET, transport: Transport::Tcp, token, message };
     let request =
         Request { to: SocketAddr::new(UNSET, 0), transport: Transport::Tcp, token, message, duration, every: None };

@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::verdict::{SpeedVerdict, judge, received, requested};
 use super::{Phase, SpeedCell};
+use crate::accounting::flow_faults;
 use crate::activity::{
-    Activity, Meeting, Order, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Activity, Order, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
 };
-use crate::books::flow_faults;
 use crate::border;
 use crate::dscp::Dscp;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
@@ -113,7 +113,7 @@ impl SpeedPlan {
         let (token, message, window, work) = (pairs.setting.token, MESSAGE, None, Work::For(self.time));
         let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
         let receive = |meeting| Activity::TcpReceive(TcpReceive { meeting, token, message, window });
-        let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
+        let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
         for _ in 0..self.streams {
             if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }
         }
@@ -130,7 +130,7 @@ impl SpeedPlan {
             let offered = Some(offered);
             Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams, offered, tells: false })
         };
-        let (listen, call) = (Meeting::Listen(UNSET), Meeting::Connect(UNSET_PEER));
+        let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
         if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }
     }
 }

@@ -27,7 +27,7 @@ pub struct SpeedVerdict {
     pub rows: Vec<SpeedRow>,
     /// What the network file's closed form expects of a request while nothing else is sent, in seconds.
     pub expected_round_trip_seconds: Option<f64>,
-    /// Reasons to doubt.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,4 +1,4 @@
-//! What a run's stored cells amount to: rating, rates, penalties, further rows, and the reasons to doubt them.
+//! What a run's stored cells amount to: rating, rates, penalties, further rows, and the warnings about them.
 //!
 //! [`judge`] is a pure function of the cells and the plan, so a verdict can be made again at any time from what is
 //! stored. Its serialised form is the result that `--json` prints: every field name carries its unit, `null` means
@@ -95,7 +95,7 @@ pub struct Verdict {
     /// What the closed form and the simulator expect of the network file; empty where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedRow>,
-    /// Reasons to doubt, the gravest first.
+    /// Warnings, the most severe first.
     pub warnings: Vec<Warning>,
 }
 

@@ -37,7 +37,7 @@ impl Title {
     }
 }
 
-/// Why a result may not be called a BTU rating, the gravest first.
+/// Why a result may not be called a BTU rating, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Obstacle {
@@ -79,7 +79,7 @@ impl Obstacle {
     }
 }
 
-/// Everything that keeps `rating` from being called a BTU rating, the gravest first.
+/// Everything that keeps `rating` from being called a BTU rating, the most severe first.
 pub(super) fn obstacles(rating: Option<&Rating>, context: &Context) -> Vec<Obstacle> {
     let missing = rating.is_some_and(|rating| !rating.missing.is_empty());
     let applies = [

@@ -7,8 +7,8 @@
 //!
 //! The rules live in the kernel and outlive a process that is killed: [`clear`] removes what one has left behind.
 
+mod accounts;
 mod attributes;
-mod books;
 mod delays;
 mod error;
 mod kernel;
@@ -26,7 +26,7 @@ use btu_network::Direction;
 use btu_units::shell_word;
 use nix::net::if_::if_nametoindex;
 
-pub use books::Books;
+pub use accounts::Accounts;
 pub use error::NetemError;
 pub use probe::{Support, probe};
 
@@ -125,13 +125,13 @@ impl Guard {
     ///
     /// # Errors
     /// The kernel does not answer, for example because somebody removed the device.
-    pub fn books(&mut self) -> Result<Books, NetemError> {
+    pub fn accounts(&mut self) -> Result<Accounts, NetemError> {
         let of = |talk: &mut Talk, index| {
             disciplines(talk, index).map_err(|error| NetemError::of("read the kernel's counters", error))
         };
         let interface = of(&mut self.talk, self.index)?;
         let device = of(&mut self.talk, self.device)?;
-        Ok(Books::read(&interface, &device, self.base, &self.tree))
+        Ok(Accounts::read(&interface, &device, self.base, &self.tree))
     }
 
     fn raise(&mut self) -> Result<(), NetemError> {

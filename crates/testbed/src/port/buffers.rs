@@ -72,7 +72,7 @@ impl Buffers {
     /// One holder less; the buffer is free when it was the last.
     ///
     /// # Panics
-    /// When the buffer is free already: the books of the network are wrong, which is our own bug.
+    /// When the buffer is free already: the accounts of the network are wrong, which is our own bug.
     pub fn release(&mut self, buffer: u32) {
         let slot = &mut self.slots[buffer as usize];
         slot.holders = slot.holders.checked_sub(1).expect("a buffer has a holder until it is released");

@@ -12,7 +12,7 @@ use super::WireError;
 use super::protocol::{LONGEST_LINE, Reply, Request, VERSION};
 
 /// A wire answers between turns, in well under a millisecond; this long means that it is gone or stopped.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often a wire that is just being started is asked for.
 const RETRY: Duration = Duration::from_millis(5);
@@ -34,7 +34,7 @@ impl WireClient {
         let failed =
             |source| WireError::Control { operation: "connecting to", path: path.display().to_string(), source };
         let stream = connect(path).map_err(failed)?;
-        let timed = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+        let timed = stream.set_read_timeout(Some(TIMEOUT)).and_then(|()| stream.set_write_timeout(Some(TIMEOUT)));
         timed.map_err(failed)?;
         let mut client = Self { stream: BufReader::new(stream), path: path.display().to_string() };
         client.order(&Request::Hello(VERSION))?;
@@ -50,7 +50,7 @@ impl WireClient {
         self.order(&Request::Set(impairments.clone()))
     }
 
-    /// Opens new books; frames that are under way are carried over.
+    /// Resets the accounts; frames that are under way are carried over.
     ///
     /// # Errors
     /// The wire is gone.
@@ -58,7 +58,7 @@ impl WireClient {
         self.order(&Request::Reset)
     }
 
-    /// The books since the start or the last reset.
+    /// The accounts since the start or the last reset.
     ///
     /// # Errors
     /// The wire is gone.
@@ -104,7 +104,7 @@ impl WireClient {
 
 /// A wire that is being started has no socket yet, or one that it does not listen on yet.
 fn connect(path: &Path) -> io::Result<UnixStream> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     loop {
         match UnixStream::connect(path) {
             Err(error) if Instant::now() < end && is_early(&error) => std::thread::sleep(RETRY),

@@ -6,8 +6,8 @@ use std::os::unix::net::UnixListener;
 use btu_units::Time;
 
 use super::WireError;
-use super::carrier::{Carrier, Turn};
 use super::control::Control;
+use super::forwarder::{Forwarder, Turn};
 use super::plan::WirePlan;
 use super::realtime;
 use super::wait::Waiter;
@@ -16,24 +16,24 @@ use crate::privilege::{Capabilities, confine_to};
 /// Busy turns after which orders are looked for all the same.
 const TURNS_BETWEEN_ORDERS: u32 = 64;
 
-/// Runs a wire until it is told to stop, or until `lifeline` (a pipe or socket that somebody keeps open and never writes
+/// Runs a wire until it is told to stop, or until `keep_alive` (a pipe or socket that somebody keeps open and never writes
 /// to) ends. To be called in a process of its own, in the network namespace that has the interfaces.
 ///
 /// # Errors
 /// An impossible plan, an interface that cannot be opened or goes away; see [`WireError`].
-pub fn run(plan: &WirePlan, control: UnixListener, lifeline: Option<OwnedFd>) -> Result<(), WireError> {
-    let carrier = Carrier::new(plan)?;
+pub fn run(plan: &WirePlan, control: UnixListener, keep_alive: Option<OwnedFd>) -> Result<(), WireError> {
+    let carrier = Forwarder::new(plan)?;
     let control = Control::new(control).map_err(system("preparing the control socket"))?;
     let _wakefulness = realtime::prepare();
     // Sockets and captures are open, and nothing is opened later.
     confine_to(Capabilities::NONE).map_err(system("giving up privileges"))?;
-    Wire { carrier, control, lifeline, waiter: Waiter::new() }.live()
+    Wire { carrier, control, keep_alive, waiter: Waiter::new() }.live()
 }
 
 struct Wire {
-    carrier: Carrier,
+    carrier: Forwarder,
     control: Control,
-    lifeline: Option<OwnedFd>,
+    keep_alive: Option<OwnedFd>,
     waiter: Waiter,
 }
 
@@ -55,12 +55,12 @@ impl Wire {
         }
     }
 
-    /// Waits for frames, orders, the end of the lifeline, or the due time.
+    /// Waits for frames, orders, the end of the keep-alive pipe, or the due time.
     fn wait(&mut self, due: Option<Time>) -> Result<(), WireError> {
         self.waiter.clear();
         self.carrier.watched().for_each(|fd| self.waiter.watch(fd, false));
         self.control.watched().for_each(|(fd, output)| self.waiter.watch(fd, output));
-        self.lifeline.iter().for_each(|lifeline| self.waiter.watch(lifeline.as_fd(), false));
+        self.keep_alive.iter().for_each(|keep_alive| self.waiter.watch(keep_alive.as_fd(), false));
         self.waiter.wait(due).map_err(system("waiting for frames"))?;
         self.carrier.note_ready(|place| self.waiter.is_ready(place))
     }
@@ -68,11 +68,11 @@ impl Wire {
     /// Obeys orders that have come; says whether it is time to end.
     fn listen(&mut self) -> bool {
         let first = self.carrier.watched().count();
-        let lifeline = first + self.control.watched().count();
-        if self.lifeline.is_some() && self.waiter.is_ready(lifeline) {
+        let keep_alive = first + self.control.watched().count();
+        if self.keep_alive.is_some() && self.waiter.is_ready(keep_alive) {
             return true;
         }
-        if (first..lifeline).any(|place| self.waiter.is_ready(place)) {
+        if (first..keep_alive).any(|place| self.waiter.is_ready(place)) {
             self.control.serve(|request| self.carrier.obey(request));
         }
         self.carrier.is_stopping() && self.control.is_quiet()

@@ -15,17 +15,17 @@
 //!
 //! [`WireAccount::lateness`]: btu_suite::record::WireAccount::lateness
 
-mod books;
-mod carrier;
+mod accounts;
 mod client;
 mod control;
-mod crowd;
 mod describe;
 mod driver;
+mod emulated;
+mod epoll;
 mod error;
-mod inside;
-mod lane;
+mod forwarder;
 mod plan;
+mod port_queue;
 mod protocol;
 mod realtime;
 mod wait;

@@ -8,7 +8,7 @@ use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::WireError;
-use super::inside::Inside;
+use super::emulated::EmulatedNetwork;
 use crate::capture::Tapped;
 use crate::port::Carriage;
 
@@ -37,7 +37,7 @@ pub struct WirePlan {
 
 /// A network, and where what comes in to a station can be impaired.
 pub(super) struct Layout {
-    pub(super) inside: Inside,
+    pub(super) inside: EmulatedNetwork,
     pub(super) inputs: Vec<(HostName, Port)>,
 }
 
@@ -84,7 +84,7 @@ impl WirePlan {
         check_names(interfaces)?;
         let ports: Vec<Port> = inputs.iter().map(|input| Port(input.0)).collect();
         let fabric = Fabric::with_inputs(drawing, self.seed, &ports);
-        let inside = Inside::new(fabric.map_err(|error| WireError::Plan(error.to_string()))?);
+        let inside = EmulatedNetwork::new(fabric.map_err(|error| WireError::Plan(error.to_string()))?);
         let inputs = inputs.iter().map(|&input| (HostName::from(drawing.station(input)), Port(input.0)));
         Ok(Layout { inside, inputs: inputs.collect() })
     }

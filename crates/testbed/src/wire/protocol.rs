@@ -12,9 +12,9 @@ pub(super) enum Request {
     Hello(u32),
     /// Do this to packets that come in to these hosts from now on; others stay as they are.
     Set(Impairments),
-    /// Show the books since the last reset.
+    /// Show the accounts since the last reset.
     Account,
-    /// Open new books.
+    /// Open new accounts.
     Reset,
     /// End.
     Stop,
@@ -26,7 +26,7 @@ pub(super) enum Request {
 pub(super) enum Reply {
     /// It is done.
     Done,
-    /// The books.
+    /// The accounts.
     Account(Box<WireAccount>),
     /// It is not done, for this reason.
     Refused(String),

@@ -19,7 +19,7 @@ const LONGEST_GUARD: Span = Span::from_microseconds(120);
 const GUARD_UP: Span = Span::from_nanoseconds(4_900);
 const GUARD_DOWN: Span = Span::from_nanoseconds(100);
 /// Long enough to be worth it, short enough to leave the median within a tenth of what delays may be off (0.2 ms).
-const NAP: Span = Span::from_microseconds(20);
+const SHORT_SLEEP: Span = Span::from_microseconds(20);
 /// Asking may take one part in so many of the time.
 const BUDGET_SHARE: u64 = 16;
 /// Unused budget does not pile up beyond this.
@@ -69,7 +69,7 @@ impl Waiter {
             } else if self.budget > left {
                 self.look(start)?
             } else {
-                std::thread::sleep(left.max(NAP).into());
+                std::thread::sleep(left.max(SHORT_SLEEP).into());
                 false
             };
             if ready {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use btu_medium::conformance::{Arrival, Bench, SHORTEST_FRAME};
 use btu_network::{Direction, Rate};
-use btu_testbed::netem::{Books, apply};
+use btu_testbed::netem::{Accounts, apply};
 use btu_units::{BitRate, Bytes, Probability, Span, Time};
 
 use crate::is_set;
@@ -12,9 +12,9 @@ use crate::pair::{FAR, Pair, in_fresh_namespace};
 
 pub(crate) const SEED: u64 = 1995;
 /// Behind the slowest expected event: nothing came for so long, so nothing will.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Kernel netem as a bench. Every run has its own namespace, and ends with a look at the books.
+/// Kernel netem as a bench. Every run has its own namespace, and ends with a check of the accounts.
 ///
 /// What the way from one packet socket to the other takes without netem is measured first, and not counted.
 pub(crate) struct NetemBench {
@@ -24,7 +24,7 @@ pub(crate) struct NetemBench {
 impl NetemBench {
     pub(crate) fn new() -> Self {
         let script: Vec<_> = (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
-        let arrivals = in_fresh_namespace(|| Pair::new().run(&script, PATIENCE));
+        let arrivals = in_fresh_namespace(|| Pair::new().run(&script, TIMEOUT));
         assert_eq!(arrivals.len(), script.len());
         let bare = median(arrivals.iter().map(delay));
         println!("  the bare way takes {bare}");
@@ -32,23 +32,23 @@ impl NetemBench {
     }
 
     /// As [`Bench::run`], with what the kernel counted.
-    pub(crate) fn ride(&self, direction: &Direction, script: &[(Span, Bytes)]) -> (Vec<Arrival>, Books) {
-        let (mut arrivals, books) = in_fresh_namespace(|| {
+    pub(crate) fn ride(&self, direction: &Direction, script: &[(Span, Bytes)]) -> (Vec<Arrival>, Accounts) {
+        let (mut arrivals, accounts) = in_fresh_namespace(|| {
             let pair = Pair::new();
             let mut guard = apply(FAR, direction, SEED).unwrap();
-            let arrivals = pair.run(script, patience(direction));
-            (arrivals, guard.books().unwrap())
+            let arrivals = pair.run(script, timeout(direction));
+            (arrivals, guard.accounts().unwrap())
         });
-        println!("  {books:?}");
-        assert_eq!(books.received, script.len() as u64, "every frame came to the impairment");
-        assert_eq!(books.delivered, arrivals.len() as u64, "and what left it is in the books");
-        assert_eq!(books.held, 0);
-        let duplicates = books.duplicated();
+        println!("  {accounts:?}");
+        assert_eq!(accounts.received, script.len() as u64, "every frame came to the impairment");
+        assert_eq!(accounts.delivered, arrivals.len() as u64, "and what left it is in the accounts");
+        assert_eq!(accounts.held, 0);
+        let duplicates = accounts.duplicated();
         assert!(duplicates == 0 || duplicates > 0 && direction.duplicate > Probability::NEVER, "{duplicates} too many");
         for arrival in &mut arrivals {
             arrival.sent += self.bare;
         }
-        (arrivals, books)
+        (arrivals, accounts)
     }
 }
 
@@ -64,12 +64,12 @@ impl Bench for NetemBench {
     }
 }
 
-fn patience(direction: &Direction) -> Duration {
+fn timeout(direction: &Direction) -> Duration {
     let full_frame = match direction.rate {
         Rate::Fixed(rate) => Duration::from_secs_f64(8.0 * 1600.0 * 1.25 / rate.bits_per_second() as f64),
         Rate::Trace(_) => Duration::ZERO,
     };
-    PATIENCE + Duration::from(direction.delay) * 2 + full_frame * 10
+    TIMEOUT + Duration::from(direction.delay) * 2 + full_frame * 10
 }
 
 /// From sending to arrival.

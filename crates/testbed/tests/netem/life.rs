@@ -110,8 +110,8 @@ fn changes_take_effect() {
         assert!((duration(&arrivals).seconds() / expected - 1.0).abs() < 0.02);
         guard.change(&Direction { loss: Loss::Random(Probability::ALWAYS), ..delayed(5) }).unwrap();
         assert_eq!(pair.run(&[(Span::ZERO, FULL_FRAME); 50], SILENCE).len(), 0);
-        let books = guard.books().unwrap();
-        assert_eq!((books.received, books.delivered, books.lost, books.held), (201, 151, 50, 0));
+        let accounts = guard.accounts().unwrap();
+        assert_eq!((accounts.received, accounts.delivered, accounts.lost, accounts.held), (201, 151, 50, 0));
         guard.change(&delayed(5)).unwrap();
         near(milliseconds(&pair), 5.0);
     });
@@ -123,7 +123,7 @@ fn frames_under_way_keep_their_times() {
         let mut guard = apply(FAR, &delayed(200), SEED).unwrap();
         let sent = pair.send(&[(Span::ZERO, SHORTEST_FRAME); 20]);
         guard.change(&delayed(1)).unwrap();
-        assert_eq!(guard.books().unwrap().held, 20);
+        assert_eq!(guard.accounts().unwrap().held, 20);
         let arrivals = pair.receive(&sent, SILENCE);
         near(median(arrivals.iter().map(delay)).milliseconds(), 200.0);
         near(milliseconds(&pair), 1.0);

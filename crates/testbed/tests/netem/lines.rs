@@ -121,7 +121,7 @@ fn framings_take_their_time() {
     }
 }
 
-/// The books balance when everything happens together.
+/// The accounts balance when everything happens together.
 fn everything_at_once() {
     let all = Direction {
         loss: Loss::Random(share(0.05)),
@@ -132,7 +132,7 @@ fn everything_at_once() {
     let script = steady(4000, APART, SHORTEST_FRAME);
     let bench = NetemBench::new();
     for direction in [all.clone(), Direction { duplicate: share(0.05), ..all }] {
-        let (arrivals, books) = bench.ride(&direction, &script);
-        assert!(books.lost > 100 && arrivals.len() > 3500);
+        let (arrivals, accounts) = bench.ride(&direction, &script);
+        assert!(accounts.lost > 100 && arrivals.len() > 3500);
     }
 }

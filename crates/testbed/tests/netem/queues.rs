@@ -25,10 +25,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 /// Of 200 frames at once the first goes, 50 wait, and the others are dropped: a frame takes 12.3 ms.
 fn a_burst_fills(limit: QueueLimit) {
     let direction = Direction { queue: Discipline::TailDrop { limit }, ..line(1) };
-    let (arrivals, books) = NetemBench::new().ride(&direction, &[(Span::ZERO, FULL_FRAME); 200]);
+    let (arrivals, accounts) = NetemBench::new().ride(&direction, &[(Span::ZERO, FULL_FRAME); 200]);
     let numbers: Vec<u32> = arrivals.iter().map(|arrival| arrival.number).collect();
     assert_eq!(numbers, (0..=50).collect::<Vec<_>>());
-    assert_eq!((books.refused, books.lost), (149, 0));
+    assert_eq!((accounts.refused, accounts.lost), (149, 0));
 }
 
 /// 2000 frames under way are no queue of 10.
@@ -36,16 +36,16 @@ fn propagation_is_no_queue() {
     let queue = Discipline::TailDrop { limit: QueueLimit::Frames(10) };
     let direction = Direction { queue, delay: Span::from_milliseconds(100), ..line(100) };
     let script = steady(3000, Span::from_microseconds(50), SHORTEST_FRAME);
-    let (arrivals, books) = NetemBench::new().ride(&direction, &script);
-    assert_eq!((arrivals.len(), books.refused), (3000, 0));
+    let (arrivals, accounts) = NetemBench::new().ride(&direction, &script);
+    assert_eq!((arrivals.len(), accounts.refused), (3000, 0));
 }
 
 /// What a queue discipline makes of a line offered 5 per cent too much for 5 s: the arrivals of the last second.
 fn overload(queue: Discipline) -> Vec<Arrival> {
     // 1538 octets at 10 Mb/s take 1230.4 us.
     let script = steady(4267, Span::from_nanoseconds(1_230_400 * 100 / 105), FULL_FRAME);
-    let (arrivals, books) = NetemBench::new().ride(&Direction { queue, ..line(10) }, &script);
-    assert!(books.refused > 0, "5 per cent have to go");
+    let (arrivals, accounts) = NetemBench::new().ride(&Direction { queue, ..line(10) }, &script);
+    assert!(accounts.refused > 0, "5 per cent have to go");
     let start = arrivals[0].sent;
     let last: Vec<Arrival> = sent_after(&arrivals, start, Span::from_seconds(4)).copied().collect();
     println!("  median delay in the last second: {}", median(last.iter().map(delay)));

@@ -80,7 +80,7 @@ pub(crate) fn input_plan(seed: u64) -> WirePlan {
     WirePlan { inputs: vec![StationId(1)], ..WirePlan::new(seed, drawing, interfaces) }
 }
 
-/// The wire as a bench. Every run has its own rooms, its own wire, and ends with a look at the books.
+/// The wire as a bench. Every run has its own rooms, its own wire, and ends with a check of the accounts.
 pub(crate) struct RealTimeBench;
 
 impl Bench for RealTimeBench {
@@ -90,13 +90,17 @@ impl Bench for RealTimeBench {
             let mut wire = Wire::start(&path_plan(direction));
             let arrivals = run_script(&lab.test, &lab.active, ACTIVE, script);
             let account = wire.client.account().unwrap();
-            check_books(&account);
+            check_accounts(&account);
             assert_eq!(
                 element(&account, "path/forth/line").received,
                 script.len() as u64,
                 "every frame reached the wire"
             );
-            assert_eq!(element(&account, "active/input/delay").delivered, arrivals.len() as u64, "and is in its books");
+            assert_eq!(
+                element(&account, "active/input/delay").delivered,
+                arrivals.len() as u64,
+                "and is in its accounts"
+            );
             report(&account);
             arrivals
         })
@@ -200,10 +204,14 @@ pub(crate) fn element<'a>(account: &'a WireAccount, name: &str) -> &'a btu_suite
 }
 
 /// Received + duplicated = delivered + dropped + held, everywhere, and the kernel dropped nothing.
-pub(crate) fn check_books(account: &WireAccount) {
-    for books in &account.elements {
-        let dropped: u64 = books.dropped.iter().map(|(_, frames)| frames).sum();
-        assert_eq!(books.received + books.duplicated, books.delivered + dropped + books.held, "{books:?}");
+pub(crate) fn check_accounts(account: &WireAccount) {
+    for accounts in &account.elements {
+        let dropped: u64 = accounts.dropped.iter().map(|(_, frames)| frames).sum();
+        assert_eq!(
+            accounts.received + accounts.duplicated,
+            accounts.delivered + dropped + accounts.held,
+            "{accounts:?}"
+        );
     }
     assert_eq!(account.port_drops, 0);
 }

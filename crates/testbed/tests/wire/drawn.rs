@@ -15,7 +15,7 @@ use btu_testbed::wire::WirePlan;
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use crate::Scenario;
-use crate::bench::{ACTIVE, SEED, TEST, check_books, in_fresh_namespace};
+use crate::bench::{ACTIVE, SEED, TEST, check_accounts, in_fresh_namespace};
 use crate::lab::{Room, Wire, bare_cable, cable};
 use crate::paths::check_bulk;
 use crate::raw::{Raw, frame};
@@ -72,7 +72,7 @@ fn tcp_over_a_link(megabits: u64) {
         let mut wire = Wire::start(&plan(link(&format!("rate = \"{megabits} Mb/s\"\ndelay = \"1 ms\""))));
         check_bulk(&from, &to, ACTIVE, Bytes::new(megabits * 240_000), expected);
         let account = wire.client.account().unwrap();
-        check_books(&account);
+        check_accounts(&account);
         say_lateness(&account);
         assert!(account.segments.iter().any(|line| line.utilisation() > 0.5), "{:?}", account.segments);
     });
@@ -115,7 +115,7 @@ fn shared_ethernet_agrees_with_the_simulator(senders: u32) {
         println!("  {senders} senders: {:.3} Mb/s, simulated {:.3} Mb/s", measured / 1e6, simulated / 1e6);
         assert!((measured / simulated - 1.0).abs() < 0.05);
         let account = wire.client.account().unwrap();
-        check_books(&account);
+        check_accounts(&account);
         say_lateness(&account);
         assert!(account.segments[0].utilisation() > 0.7, "{:?}", account.segments);
     });
@@ -180,7 +180,7 @@ fn damage_is_one_bit() {
             }
         }
         assert!(places.len() > 50, "anywhere in the frame: {places:?}");
-        check_books(&wire.client.account().unwrap());
+        check_accounts(&wire.client.account().unwrap());
     });
 }
 
@@ -220,7 +220,7 @@ fn three_hundred_stations() {
             }
         });
         let account = wire.client.account().unwrap();
-        check_books(&account);
+        check_accounts(&account);
         say_lateness(&account);
         let begin = wire.cpu_time();
         thread::sleep(Span::from_milliseconds(500).into());

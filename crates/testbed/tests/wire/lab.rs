@@ -132,7 +132,7 @@ fn talk(request: impl AsyncFnOnce(Handle) -> Result<(), rtnetlink::Error>) {
 /// A wire in a process of its own, in the calling thread's namespace; it ends with this.
 pub(crate) struct Wire {
     process: Child,
-    lifeline: Option<ChildStdin>,
+    keep_alive: Option<ChildStdin>,
     pub(crate) client: WireClient,
     socket: PathBuf,
     _directory: TempDir,
@@ -146,16 +146,16 @@ impl Wire {
         let mut command = Command::new(program);
         let mut process = command.arg(crate::WIRE).arg(&socket).stdin(Stdio::piped()).spawn().unwrap();
         // Taken from the child, which would close it before waiting.
-        let mut lifeline = process.stdin.take().unwrap();
-        serde_json::to_writer(&mut lifeline, plan).unwrap();
-        lifeline.write_all(b"\n").unwrap();
+        let mut keep_alive = process.stdin.take().unwrap();
+        serde_json::to_writer(&mut keep_alive, plan).unwrap();
+        keep_alive.write_all(b"\n").unwrap();
         let client = WireClient::connect(&socket).expect("the wire listens");
-        Self { process, lifeline: Some(lifeline), client, socket, _directory: directory }
+        Self { process, keep_alive: Some(keep_alive), client, socket, _directory: directory }
     }
 
-    /// Lets go of the lifeline and says how the wire ended.
+    /// Lets go of the keep-alive pipe and says how the wire ended.
     pub(crate) fn let_go(mut self) -> std::process::ExitStatus {
-        drop(self.lifeline.take());
+        drop(self.keep_alive.take());
         self.process.wait().unwrap()
     }
 
@@ -193,14 +193,14 @@ impl Drop for Wire {
 }
 
 /// What `WIRE` as the first argument makes of this program: its plan is the first line of standard input, which is then
-/// its lifeline.
+/// its keep-alive pipe.
 pub(crate) fn be_the_wire(socket: &str) -> ExitCode {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
     let plan = serde_json::from_str(&line).unwrap();
     let listener = UnixListener::bind(socket).unwrap();
-    let lifeline: OwnedFd = second_stdin();
-    match wire::run(&plan, listener, Some(lifeline)) {
+    let keep_alive: OwnedFd = second_stdin();
+    match wire::run(&plan, listener, Some(keep_alive)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -6,7 +6,7 @@ use btu_testbed::wire::WirePlan;
 use btu_units::{Bytes, Span};
 
 use crate::Scenario;
-use crate::bench::{ACTIVE, SEED, TEST, check_books, in_fresh_namespace, run_script};
+use crate::bench::{ACTIVE, SEED, TEST, check_accounts, in_fresh_namespace, run_script};
 use crate::lab::{Room, Wire, cable, introduce};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -35,7 +35,7 @@ impl Bench for LineBench {
             let drawing = drawing(direction);
             let mut wire = Wire::start(&WirePlan::new(SEED, drawing, interfaces));
             let arrivals = run_script(&from, &to, ACTIVE, script);
-            check_books(&wire.client.account().unwrap());
+            check_accounts(&wire.client.account().unwrap());
             arrivals
         })
     }

@@ -16,7 +16,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use crate::Scenario;
 use crate::bench::{
-    ACTIVE, PASSIVE, PathLab, RealTimeBench, TEST, check_books, element, in_fresh_namespace, path_plan, run_script,
+    ACTIVE, PASSIVE, PathLab, RealTimeBench, TEST, check_accounts, element, in_fresh_namespace, path_plan, run_script,
 };
 use crate::lab::{Place, Room, Wire, remove};
 
@@ -68,7 +68,7 @@ fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
         for (from, to, place) in [(&lab.test, &lab.active, ACTIVE), (&lab.passive, &lab.test, TEST)] {
             check_bulk(from, to, place, volume, expected);
         }
-        check_books(&wire.client.account().unwrap());
+        check_accounts(&wire.client.account().unwrap());
     });
 }
 
@@ -138,7 +138,7 @@ fn only_what_comes_in_is_impaired() {
         assert_eq!(run_script(&lab.test, &lab.active, ACTIVE, &script).len(), 50);
         let account = wire.client.account().unwrap();
         assert_eq!(element(&account, "path/forth/line").received, 50);
-        check_books(&account);
+        check_accounts(&account);
     });
 }
 
@@ -157,7 +157,7 @@ fn the_switch_knows_its_stations() {
         let account = wire.client.account().unwrap();
         assert!((21..25).contains(&element(&account, "path/forth/line").received));
         assert!(element(&account, "active/input/delay").delivered < 10);
-        check_books(&account);
+        check_accounts(&account);
     });
 }
 

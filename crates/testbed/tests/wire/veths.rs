@@ -5,7 +5,7 @@ use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_units::Span;
 
 use crate::Scenario;
-use crate::bench::{ACTIVE, SEED, TEST, check_books, element, in_fresh_namespace, input_plan, run_script};
+use crate::bench::{ACTIVE, SEED, TEST, check_accounts, element, in_fresh_namespace, input_plan, run_script};
 use crate::lab::{Room, Wire, cable};
 
 pub(crate) const SCENARIOS: &[Scenario] =
@@ -41,7 +41,7 @@ fn delay_is_added_and_taken_away() {
         let added = (delayed - plain).milliseconds();
         assert!((added - 1.0).abs() < 0.2, "DL of 1 ms added {added} ms");
         assert!(outward < Span::from_microseconds(500) && again < Span::from_microseconds(500));
-        check_books(&wire.client.account().unwrap());
+        check_accounts(&wire.client.account().unwrap());
     });
 }
 
@@ -60,6 +60,6 @@ fn loss_spares_address_resolution() {
             [("loss".to_owned(), 3)],
             "packets were sent, and lost"
         );
-        check_books(&account);
+        check_accounts(&account);
     });
 }

@@ -1,6 +1,6 @@
 //! What each transport knows; the rest is refused by name, before anything is set up.
 
-use btu_suite::activity::{Meeting, PipeMeeting};
+use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{Engine, Kind, Pattern, PipePlan};
 use btu_units::Bytes;
 
@@ -75,7 +75,7 @@ fn unknown(plan: &PipePlan) -> [(bool, &'static str); 11] {
 }
 
 /// Where the ends meet, for a transport that goes over a network.
-pub(super) fn network(meeting: &PipeMeeting) -> Result<&Meeting, TrafficError> {
+pub(super) fn network(meeting: &PipeMeeting) -> Result<&Rendezvous, TrafficError> {
     match meeting {
         PipeMeeting::Network(meeting) => Ok(meeting),
         _ => Err(refuse("this transport goes over a network: its ends meet at an address".to_owned())),

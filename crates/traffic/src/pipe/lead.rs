@@ -3,7 +3,7 @@
 use std::io;
 
 use btu_stats::Histogram;
-use btu_suite::pipe::{Books, End, Next, Pattern, PipePlan, Point, Precision, Schedule, Trial};
+use btu_suite::pipe::{Accounts, End, Next, Pattern, PipePlan, Point, Precision, Schedule, Trial};
 use btu_units::Bytes;
 
 use super::frame::{Frame, Kind};
@@ -71,17 +71,17 @@ impl<'a, P: Pipe> Lead<'a, P> {
         let mut point = Point {
             size,
             trials: Vec::new(),
-            books: Books::default(),
+            accounts: Accounts::default(),
             each: each.then(Histogram::new),
             conditions: None,
         };
         if warm_up > 0 {
             let played = self.play(size, warm_up, None)?;
-            point.books = point.books.and(books(&played));
+            point.accounts = point.accounts.and(accounts(&played));
         }
         for _ in 0..trials {
             let played = self.play(size, repetitions, point.each.as_mut())?;
-            point.books = point.books.and(books(&played));
+            point.accounts = point.accounts.and(accounts(&played));
             point.trials.push(self.trial(&played));
         }
         self.talks.iter_mut().for_each(|talk| talk.pipe.rest());
@@ -107,7 +107,7 @@ impl<'a, P: Pipe> Lead<'a, P> {
             Pattern::PingPong | Pattern::Bidirectional => (played.near.elapsed, End::Near),
         };
         let repetitions = (played.completed(pattern) / u64::from(self.plan.pairs)).max(1);
-        let Books { sent, received, duplicates, .. } = books(played);
+        let Accounts { sent, received, duplicates, .. } = accounts(played);
         let lost = sent.saturating_sub(received).saturating_sub(duplicates);
         Trial { repetitions, elapsed, clock, lost, repeated: played.repeated() }
     }
@@ -130,11 +130,11 @@ impl<'a, P: Pipe> Lead<'a, P> {
     }
 }
 
-/// A round in the books of its size.
-fn books(played: &Played) -> Books {
+/// A round in the accounts of its size.
+fn accounts(played: &Played) -> Accounts {
     let Played { near, far, repeats: [own, others] } = played;
     let received = near.received + far.received;
-    Books {
+    Accounts {
         sent: near.sent + far.sent + played.repeated(),
         received,
         duplicates: own.duplicates + others.duplicates,

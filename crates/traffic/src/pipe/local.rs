@@ -20,14 +20,14 @@ use crate::token;
 const HESITATION: Duration = Duration::from_secs(1);
 
 /// One end on its way to a meeting.
-pub(super) struct Booth {
+pub(super) struct UnixRendezvous {
     socket: Socket,
     path: PathBuf,
     token: Token,
     listens: bool,
 }
 
-impl Booth {
+impl UnixRendezvous {
     /// Listens, or connects and presents the token.
     pub(super) fn take(meeting: &PipeMeeting, kind: Type, terms: &Terms) -> Result<Self, TrafficError> {
         let (token, options) = (terms.token, &terms.plan.socket);

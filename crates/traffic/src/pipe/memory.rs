@@ -7,7 +7,7 @@ use btu_suite::activity::PipeMeeting;
 use btu_units::Bytes;
 use socket2::Type;
 
-use super::local::Booth;
+use super::local::UnixRendezvous;
 use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
@@ -22,7 +22,7 @@ const LOOKS: u32 = 200;
 
 /// Two rings that are yet to be made, by the end that listens.
 pub(super) struct Memory {
-    booth: Booth,
+    rendezvous: UnixRendezvous,
     capacity: usize,
     is_maker: bool,
 }
@@ -32,19 +32,19 @@ impl Setup for Memory {
 
     /// Rings in whole pages.
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
-        let booth = Booth::take(meeting, Type::STREAM, terms)?;
+        let rendezvous = UnixRendezvous::take(meeting, Type::STREAM, terms)?;
         let capacity = terms.plan.socket.send_buffer.unwrap_or(CAPACITY).count() as usize;
-        Ok(Self { is_maker: booth.listens(), booth, capacity: capacity.next_multiple_of(4096) })
+        Ok(Self { is_maker: rendezvous.listens(), rendezvous, capacity: capacity.next_multiple_of(4096) })
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<Rings, TrafficError> {
-        let place = self.booth.path().display().to_string();
-        let ([file], lifeline) = self.booth.share(limit, || {
+        let place = self.rendezvous.path().display().to_string();
+        let ([file], keep_alive) = self.rendezvous.share(limit, || {
             let file = create(self.capacity)?;
             Ok(([file.try_clone()?], [file]))
         })?;
         let looks = if available_parallelism().is_ok_and(|processors| processors.get() > 1) { LOOKS } else { 0 };
-        Rings::map(&file, self.capacity, self.is_maker, looks, lifeline).map_err(|source| TrafficError::Pipe {
+        Rings::map(&file, self.capacity, self.is_maker, looks, keep_alive).map_err(|source| TrafficError::Pipe {
             operation: "map the shared memory",
             object: place,
             source,

@@ -140,8 +140,8 @@ impl Pipe for MpiPipe {
 }
 
 impl MpiPipe {
-    /// Waits for a word, and lets MPI move what it still has to send; whether there is one within `patience`.
-    fn attend(&mut self, patience: Option<Duration>) -> io::Result<bool> {
+    /// Waits for a word, and lets MPI move what it still has to send; whether there is one within `limit`.
+    fn attend(&mut self, limit: Option<Duration>) -> io::Result<bool> {
         let begun = now();
         let timeout = PollTimeout::from(if self.is_warm { 0 } else { LOOK_EVERY_MS });
         loop {
@@ -150,7 +150,7 @@ impl MpiPipe {
                 Ok(_) => return Ok(true),
                 Err(error) => return Err(error.into()),
             }
-            if patience.is_some_and(|patience| Duration::from(now().since(begun)) > patience) {
+            if limit.is_some_and(|limit| Duration::from(now().since(begun)) > limit) {
                 return Ok(false);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::{io, thread};
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Meeting, PipeMeeting};
+use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{End, Pattern};
 use btu_units::Span;
 
@@ -58,10 +58,10 @@ pub(super) fn gather<S: Setup>(
 fn further(meeting: &PipeMeeting, number: u32, port: u64) -> io::Result<PipeMeeting> {
     let beside = |path: &std::path::Path| path.with_extension(number.to_string());
     Ok(match meeting {
-        PipeMeeting::Network(Meeting::Listen(address)) => PipeMeeting::Network(Meeting::Listen(*address)),
-        PipeMeeting::Network(Meeting::Connect(peer)) => {
+        PipeMeeting::Network(Rendezvous::Listen(address)) => PipeMeeting::Network(Rendezvous::Listen(*address)),
+        PipeMeeting::Network(Rendezvous::Connect(peer)) => {
             let port = u16::try_from(port).map_err(|_| nonsense("no port of a further pair"))?;
-            PipeMeeting::Network(Meeting::Connect(SocketAddr::new(peer.ip(), port)))
+            PipeMeeting::Network(Rendezvous::Connect(SocketAddr::new(peer.ip(), port)))
         }
         PipeMeeting::ListenAt(path) => PipeMeeting::ListenAt(beside(path)),
         PipeMeeting::ConnectAt(path) => PipeMeeting::ConnectAt(beside(path)),

@@ -25,12 +25,12 @@ use super::memory::Memory;
 use super::message::Messages;
 #[cfg(feature = "mpi")]
 use super::mpi::Mpi;
+use super::os_pipe::OsPipe;
 use super::quic::Quic;
 use super::ring::RingTcp;
 use super::talk::Talk;
 use super::tcp::Tcp;
 use super::tls::Tls;
-use super::tube::Tube;
 use super::udp::Udp;
 use super::unix::{UnixPackets, UnixStream};
 use super::zero_copy::ZeroCopyTcp;
@@ -52,7 +52,7 @@ pub(crate) fn prepare(order: &Order, part: &PipeEnd, callers: &Callers) -> Resul
         Kind::Udp => Doing::<Udp>::boxed(order, part, callers),
         Kind::UnixStream => Doing::<UnixStream>::boxed(order, part, callers),
         Kind::UnixSeqpacket => Doing::<UnixPackets>::boxed(order, part, callers),
-        Kind::Pipe => Doing::<Tube>::boxed(order, part, callers),
+        Kind::Pipe => Doing::<OsPipe>::boxed(order, part, callers),
         Kind::SharedMemory => Doing::<Memory>::boxed(order, part, callers),
         Kind::Tls => Doing::<Tls>::boxed(order, part, callers),
         Kind::Quic => Doing::<Quic>::boxed(order, part, callers),

@@ -13,7 +13,7 @@ pub(super) fn send_all(
         match send(message) {
             Ok(length) => message = &message[length..],
             Err(error) if error.kind() == ErrorKind::WouldBlock => wait()?,
-            Err(error) => excuse(error)?,
+            Err(error) => retry_or_fail(error)?,
         }
     }
     Ok(())
@@ -32,7 +32,7 @@ pub(super) fn receive_all(
             Ok(0) => return Err(ended()),
             Ok(length) => filled += length,
             Err(error) if error.kind() == ErrorKind::WouldBlock => wait()?,
-            Err(error) => excuse(error)?,
+            Err(error) => retry_or_fail(error)?,
         }
     }
     Ok(())
@@ -69,7 +69,7 @@ pub(super) fn exchange(
 }
 
 /// A call that a signal has interrupted is made again.
-pub(super) fn excuse(error: io::Error) -> io::Result<()> {
+pub(super) fn retry_or_fail(error: io::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use btu_suite::activity::{Meeting, PipeMeeting, Token};
+use btu_suite::activity::{PipeMeeting, Rendezvous, Token};
 use btu_suite::peers::{Callers, Refused};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
@@ -70,9 +70,9 @@ impl Setup for Quic {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let (address, callee) = match *network(meeting)? {
-            Meeting::Listen(address) => (SocketAddr::new(address, 0), None),
-            Meeting::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
-            Meeting::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Rendezvous::Listen(address) => (SocketAddr::new(address, 0), None),
+            Rendezvous::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Rendezvous::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
         };
         let bind = || {
             let socket = UdpSocket::bind(address)?;
@@ -109,7 +109,7 @@ impl Setup for Quic {
             }
         };
         drop(meeting);
-        Ok(QuicPipe { runtime: Arc::new(runtime), caretaker: None, endpoint, connection, sends, receives, segments })
+        Ok(QuicPipe { runtime: Arc::new(runtime), driver: None, endpoint, connection, sends, receives, segments })
     }
 }
 
@@ -198,16 +198,16 @@ async fn hear(caller: Incoming, token: Token, allowed: Callers) -> io::Result<St
 }
 
 /// A thread that drives a connection until it is told to stop.
-struct Caretaker {
+struct BackgroundDriver {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl Caretaker {
+impl BackgroundDriver {
     fn start(runtime: Arc<Runtime>) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
         let drive = move || drop(runtime.block_on(stopped));
-        Ok(Self { stop, thread: thread::Builder::new().name("caretaker".to_owned()).spawn(drive)? })
+        Ok(Self { stop, thread: thread::Builder::new().name("driver".to_owned()).spawn(drive)? })
     }
 
     fn stop(self) {
@@ -220,7 +220,7 @@ impl Caretaker {
 pub(super) struct QuicPipe {
     runtime: Arc<Runtime>,
     /// Drives the connection while nobody calls.
-    caretaker: Option<Caretaker>,
+    driver: Option<BackgroundDriver>,
     endpoint: Endpoint,
     connection: Connection,
     sends: SendStream,
@@ -229,11 +229,11 @@ pub(super) struct QuicPipe {
 }
 
 impl QuicPipe {
-    /// Takes over from the caretaker.
+    /// Takes over from the driver.
     #[inline]
     fn take_over(&mut self) {
-        if let Some(caretaker) = self.caretaker.take() {
-            caretaker.stop();
+        if let Some(driver) = self.driver.take() {
+            driver.stop();
         }
     }
 }
@@ -268,9 +268,9 @@ impl Pipe for QuicPipe {
     }
 
     fn rest(&mut self) {
-        if self.caretaker.is_none() {
+        if self.driver.is_none() {
             // Without a thread, acknowledgements only wait for this end's next call.
-            self.caretaker = Caretaker::start(Arc::clone(&self.runtime)).ok();
+            self.driver = BackgroundDriver::start(Arc::clone(&self.runtime)).ok();
         }
     }
 

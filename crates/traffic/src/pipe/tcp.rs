@@ -11,12 +11,12 @@ use super::{Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::option;
-use crate::tcp::door::Seat;
-use crate::tcp::line::{Line, Manner};
+use crate::tcp::acceptor::Endpoint;
+use crate::tcp::line::{Line, SocketConfig};
 
 /// A TCP end that listens or is connected.
 pub(super) struct Tcp {
-    seat: Seat,
+    endpoint: Endpoint,
     token: Token,
     /// How long a receiver looks before it sleeps.
     busy_poll: Option<Span>,
@@ -25,7 +25,7 @@ pub(super) struct Tcp {
 impl Tcp {
     /// The connection as it is, without time-outs.
     pub(super) fn line(self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
-        let line = self.seat.meet(&self.token, limit)?;
+        let line = self.endpoint.meet(&self.token, limit)?;
         line.wait_as_long_as_it_takes()?;
         Ok(line)
     }
@@ -36,13 +36,18 @@ impl Setup for Tcp {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let options = &terms.plan.socket;
-        let seat =
-            Seat::take(network(meeting)?, &terms.token, &Manner::pipe(options)?, terms.deadline, &terms.callers)?;
-        Ok(Self { seat, token: terms.token, busy_poll: options.busy_poll })
+        let endpoint = Endpoint::take(
+            network(meeting)?,
+            &terms.token,
+            &SocketConfig::pipe(options)?,
+            terms.deadline,
+            &terms.callers,
+        )?;
+        Ok(Self { endpoint, token: terms.token, busy_poll: options.busy_poll })
     }
 
     fn endpoint(&self) -> Option<SocketAddr> {
-        self.seat.endpoint()
+        self.endpoint.endpoint()
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<Self::Pipe, TrafficError> {

@@ -13,14 +13,14 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 
 use super::check::network;
-use super::pieces::{ended, excuse};
+use super::pieces::{ended, retry_or_fail};
 use super::stream::{StreamPipe, wanted};
 use super::{Pipe, Setup, Terms, certificate};
 use crate::clock::{Limit, now};
 use crate::error::TrafficError;
 use crate::sys::stream;
-use crate::tcp::door::Seat;
-use crate::tcp::line::{Line, Manner};
+use crate::tcp::acceptor::Endpoint;
+use crate::tcp::line::{Line, SocketConfig};
 use crate::token;
 
 /// Bytes taken from the socket at once.
@@ -28,7 +28,7 @@ const PIECE: usize = 64 * 1024;
 
 /// A TLS end whose TCP connection listens or is made.
 pub(super) struct Tls {
-    seat: Seat,
+    endpoint: Endpoint,
     token: Token,
 }
 
@@ -43,18 +43,19 @@ impl Setup for Tls {
     type Pipe = TlsPipe;
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
-        let manner = Manner::pipe(&terms.plan.socket)?;
-        let seat = Seat::take(network(meeting)?, &knock(&terms.token), &manner, terms.deadline, &terms.callers)?;
-        Ok(Self { seat, token: terms.token })
+        let config = SocketConfig::pipe(&terms.plan.socket)?;
+        let endpoint =
+            Endpoint::take(network(meeting)?, &knock(&terms.token), &config, terms.deadline, &terms.callers)?;
+        Ok(Self { endpoint, token: terms.token })
     }
 
     fn endpoint(&self) -> Option<SocketAddr> {
-        self.seat.endpoint()
+        self.endpoint.endpoint()
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<TlsPipe, TrafficError> {
-        let serves = self.seat.endpoint().is_some();
-        let line = self.seat.meet(&knock(&self.token), limit)?;
+        let serves = self.endpoint.endpoint().is_some();
+        let line = self.endpoint.meet(&knock(&self.token), limit)?;
         let peer = line.peer();
         let session = session(serves).map_err(TrafficError::socket("make a TLS session", peer))?;
         let mut pipe = TlsPipe { line: StreamPipe::new(line), session, incoming: Incoming::new() };
@@ -141,7 +142,7 @@ impl TlsPipe {
         let Self { line, session, incoming } = self;
         match session.write_tls(&mut Wire { line, flags, incoming }) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(error) => excuse(error).map(|()| true),
+            Err(error) => retry_or_fail(error).map(|()| true),
             Ok(_) => Ok(true),
         }
     }
@@ -153,7 +154,7 @@ impl TlsPipe {
             Ok(0) => return Err(ended()),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return excuse(error).map(|()| true),
+            Err(error) => return retry_or_fail(error).map(|()| true),
         }
         session.process_new_packets().map(|_| true).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }

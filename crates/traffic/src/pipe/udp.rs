@@ -23,8 +23,8 @@ use btu_units::Bytes;
 
 use self::hear::{Stream, Verdict};
 use super::check::network;
-use super::patience::{Answers, FIRST_WAIT, PROBE_WAIT, Silence};
 use super::talk::nonsense;
+use super::timeout::{Answers, FIRST_WAIT, PROBE_WAIT, Silence};
 use super::{Pipe, Repeats, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
@@ -80,7 +80,7 @@ impl Setup for Udp {
             sent: 0,
             heard: 0,
             stream: Stream::default(),
-            books: Repeats::default(),
+            accounts: Repeats::default(),
             answers: Answers::default(),
             repaired: 0,
         })
@@ -107,7 +107,7 @@ pub(super) struct UdpPipe {
     sent: u64,
     heard: u64,
     stream: Stream,
-    books: Repeats,
+    accounts: Repeats,
     answers: Answers,
     /// Messages in a row that came only after a repetition.
     repaired: u32,
@@ -173,7 +173,7 @@ impl Pipe for UdpPipe {
                         return Err(nonsense("a datagram has not the agreed size"));
                     }
                     match self.stream.seen.note(number - begin) {
-                        Arrival::Duplicate | Arrival::Impossible => self.books.duplicates += 1,
+                        Arrival::Duplicate | Arrival::Impossible => self.accounts.duplicates += 1,
                         Arrival::InOrder | Arrival::Reordered => return Ok(Some(number - begin)),
                     }
                 }
@@ -184,7 +184,7 @@ impl Pipe for UdpPipe {
                 }
                 // The near end has not heard that it may begin.
                 number if number + 1 == begin => {
-                    self.books.duplicates += 1;
+                    self.accounts.duplicates += 1;
                     self.repeat()?;
                 }
                 _ => self.answer_greetings(length, room)?,
@@ -194,7 +194,7 @@ impl Pipe for UdpPipe {
     }
 
     fn repeats(&self) -> Repeats {
-        self.books
+        self.accounts
     }
 }
 

@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use btu_suite::activity::PipeMeeting;
 use socket2::Type;
 
-use super::local::Booth;
-use super::pieces::{ended, excuse, now_or_nothing};
+use super::local::UnixRendezvous;
+use super::pieces::{ended, now_or_nothing, retry_or_fail};
 use super::stream::{StreamPipe, wanted};
 use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
@@ -15,13 +15,13 @@ use crate::error::TrafficError;
 use crate::sys::stream;
 
 /// A Unix stream.
-pub(super) struct UnixStream(Booth);
+pub(super) struct UnixStream(UnixRendezvous);
 
 impl Setup for UnixStream {
     type Pipe = StreamPipe<OwnedFd>;
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
-        Booth::take(meeting, Type::STREAM, terms).map(Self)
+        UnixRendezvous::take(meeting, Type::STREAM, terms).map(Self)
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<Self::Pipe, TrafficError> {
@@ -30,13 +30,13 @@ impl Setup for UnixStream {
 }
 
 /// Sequenced packets: a message is a packet.
-pub(super) struct UnixPackets(Booth);
+pub(super) struct UnixPackets(UnixRendezvous);
 
 impl Setup for UnixPackets {
     type Pipe = PacketPipe;
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
-        Booth::take(meeting, Type::SEQPACKET, terms).map(Self)
+        UnixRendezvous::take(meeting, Type::SEQPACKET, terms).map(Self)
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<Self::Pipe, TrafficError> {
@@ -62,7 +62,7 @@ impl Pipe for PacketPipe {
         loop {
             match stream::send(self.0.fd(), message, 0) {
                 Ok(_) => return Ok(()),
-                Err(error) => excuse(error)?,
+                Err(error) => retry_or_fail(error)?,
             }
         }
     }
@@ -72,7 +72,7 @@ impl Pipe for PacketPipe {
         loop {
             match stream::receive(self.0.fd(), room, libc::MSG_TRUNC) {
                 Ok(length) => return whole(length, room.len()),
-                Err(error) => excuse(error)?,
+                Err(error) => retry_or_fail(error)?,
             }
         }
     }

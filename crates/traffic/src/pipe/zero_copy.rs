@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use btu_suite::activity::PipeMeeting;
 use nix::poll::PollFlags;
 
-use super::pieces::excuse;
+use super::pieces::retry_or_fail;
 use super::stream::StreamPipe;
 use super::tcp::Tcp;
 use super::{Pipe, Setup, Terms};
@@ -71,7 +71,7 @@ impl Pipe for ZeroCopyPipe {
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) && self.asked > self.done => {
                     self.reclaim()?;
                 }
-                Err(error) => excuse(error)?,
+                Err(error) => retry_or_fail(error)?,
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! beforehand: a socket belongs to the network namespace it was made in, so stations in namespaces need no processes.
 //!
 //! * **Deadlines are absolute.** A packet that could not be sent in time is sent as soon as possible, and the ones after it
-//!   in their own time: the load does not give way to what it measures. How late each left is in its [`Fate`].
+//!   in their own time: the load does not give way to what it measures. How late each left is in its [`PacketOutcome`].
 //! * **Arrival is when the kernel took the packet up** (`SO_TIMESTAMPNS`, socket(7)), not when this program read it. The
 //!   kernel stamps by the wall clock; each stamp is turned into the monotonic clock's time by its age, so that only a clock
 //!   that is set between a packet's arrival and its reading, within a millisecond or so, would do harm.
@@ -54,7 +54,7 @@ const ROOM: usize = 4 << 20;
 
 /// A packet that is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parcel {
+pub struct ScheduledPacket {
     /// When, from the beginning of the offer.
     pub due: Span,
     /// The sender's place among the sockets.
@@ -67,7 +67,7 @@ pub struct Parcel {
 
 /// When an offer has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// A sender that is later than this gives up: this machine cannot offer that much.
     pub lateness: Span,
     /// How long packets are waited for after the last was sent, whatever is missing.
@@ -76,7 +76,7 @@ pub struct Patience {
 
 /// What became of a packet; times are from the beginning of the offer, and may be a little before it by the clock's grain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fate {
+pub struct PacketOutcome {
     /// When it was handed to the kernel; `None` when the sender gave up before, or the kernel refused it.
     pub sent: Option<Span>,
     /// When the receiver's kernel had it.
@@ -87,7 +87,7 @@ pub struct Fate {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Log {
     /// Of each packet, in the offer's order.
-    pub fates: Vec<Fate>,
+    pub outcomes: Vec<PacketOutcome>,
     /// Packets that the sender's kernel refused to take.
     pub refused: u64,
     /// Packets that arrived more than once.
@@ -115,21 +115,21 @@ pub fn socket(address: Ipv4Addr) -> Result<UdpSocket, TrafficError> {
     open().map_err(|source| TrafficError::Listen { address, source })
 }
 
-/// Offers `parcels`, which are in the order of time, between `sockets`; returns when all have arrived, or nothing more can be
+/// Offers `schedule`, which are in the order of time, between `sockets`; returns when all have arrived, or nothing more can be
 /// expected to. Call it from the thread that is to send: it is as prompt as that.
 ///
 /// # Errors
 /// Parcels that make no sense; a system call that failed.
-pub fn offer(sockets: &[UdpSocket], parcels: &[Parcel], patience: Patience) -> Result<Log, TrafficError> {
-    check(sockets, parcels)?;
+pub fn offer(sockets: &[UdpSocket], schedule: &[ScheduledPacket], timeout: Timeouts) -> Result<Log, TrafficError> {
+    check(sockets, schedule)?;
     // Packets of an earlier offer that were under way all the time must not count.
     let number = now().nanoseconds() as u32;
-    let mut outbox = send::Outbox::new(sockets, number, parcels)?;
+    let mut outbox = send::Outbox::new(sockets, number, schedule)?;
     let (is_sent, start) = (AtomicBool::new(false), now() + HEAD_START);
-    let mut inbox = Inbox::new(sockets, parcels, number, start)?;
+    let mut inbox = Inbox::new(sockets, schedule, number, start)?;
     let (sent, received) = thread::scope(|scope| {
-        let receiver = scope.spawn(|| inbox.run(&is_sent, patience.arrival).map(|()| inbox));
-        let sent = outbox.run(start, patience.lateness);
+        let receiver = scope.spawn(|| inbox.run(&is_sent, timeout.arrival).map(|()| inbox));
+        let sent = outbox.run(start, timeout.lateness);
         is_sent.store(true, Ordering::Release);
         (sent, receiver.join())
     });
@@ -138,26 +138,31 @@ pub fn offer(sockets: &[UdpSocket], parcels: &[Parcel], patience: Patience) -> R
     Ok(log(start, &outbox, &received))
 }
 
-fn check(sockets: &[UdpSocket], parcels: &[Parcel]) -> Result<(), TrafficError> {
+fn check(sockets: &[UdpSocket], schedule: &[ScheduledPacket]) -> Result<(), TrafficError> {
     let wrong = |what: String| Err(TrafficError::Order { activity: "offer", what });
-    if parcels.len() > MOST_PARCELS {
-        return wrong(format!("{} packets are more than the {MOST_PARCELS} that can be noted", parcels.len()));
+    if schedule.len() > MOST_PARCELS {
+        return wrong(format!("{} packets are more than the {MOST_PARCELS} that can be noted", schedule.len()));
     }
     let is_known = |place: u32| (place as usize) < sockets.len();
     let sizes = LEAST_PAYLOAD.count()..=65_507;
-    let is_good = |one: &Parcel| is_known(one.from) && is_known(one.to) && sizes.contains(&one.payload.count());
-    match parcels.iter().find(|parcel| !is_good(parcel)) {
-        Some(parcel) => wrong(format!("{parcel:?} names no socket, or its payload is not from {LEAST_PAYLOAD} on")),
-        None if parcels.is_sorted_by_key(|parcel| parcel.due) => Ok(()),
+    let is_good =
+        |one: &ScheduledPacket| is_known(one.from) && is_known(one.to) && sizes.contains(&one.payload.count());
+    match schedule.iter().find(|scheduled| !is_good(scheduled)) {
+        Some(scheduled) => {
+            wrong(format!("{scheduled:?} names no socket, or its payload is not from {LEAST_PAYLOAD} on"))
+        }
+        None if schedule.is_sorted_by_key(|scheduled| scheduled.due) => Ok(()),
         None => wrong("packets are not in the order of time".to_owned()),
     }
 }
 
 fn log(start: Time, outbox: &send::Outbox<'_>, inbox: &Inbox<'_>) -> Log {
     let since = |time: &Option<Time>| time.map(|time| time.since(start));
-    let fates = outbox.sent.iter().zip(&inbox.arrived);
+    let outcomes = outbox.sent.iter().zip(&inbox.arrived);
     Log {
-        fates: fates.map(|(sent, arrived)| Fate { sent: since(sent), arrived: since(arrived) }).collect(),
+        outcomes: outcomes
+            .map(|(sent, arrived)| PacketOutcome { sent: since(sent), arrived: since(arrived) })
+            .collect(),
         refused: outbox.refused,
         duplicates: inbox.duplicates,
         buffer_drops: inbox.buffer_drops(),

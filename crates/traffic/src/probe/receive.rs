@@ -12,7 +12,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::time::TimeSpec;
 
-use super::Parcel;
+use super::ScheduledPacket;
 use super::stamp::Moment;
 use crate::clock::now;
 use crate::error::TrafficError;
@@ -31,7 +31,7 @@ const SHORTEST_SILENCE: Span = Span::from_milliseconds(200);
 /// Who takes what arrives.
 pub(super) struct Inbox<'a> {
     sockets: &'a [UdpSocket],
-    parcels: &'a [Parcel],
+    schedule: &'a [ScheduledPacket],
     epoll: Epoll,
     start: Time,
     number: u32,
@@ -51,7 +51,7 @@ impl<'a> Inbox<'a> {
     /// Watches the sockets for packets of the offer with this number, which is to start then.
     pub(super) fn new(
         sockets: &'a [UdpSocket],
-        parcels: &'a [Parcel],
+        schedule: &'a [ScheduledPacket],
         number: u32,
         start: Time,
     ) -> Result<Self, TrafficError> {
@@ -60,15 +60,15 @@ impl<'a> Inbox<'a> {
         let epoll = watch(sockets).map_err(failed)?;
         let mut inbox = Self {
             sockets,
-            parcels,
+            schedule,
             epoll,
             start,
             number,
             control: nix::cmsg_space!(TimeSpec),
-            arrived: vec![None; parcels.len()],
+            arrived: vec![None; schedule.len()],
             duplicates: 0,
             drops_before: 0,
-            missing: parcels.len(),
+            missing: schedule.len(),
             last: None,
             longest: Span::ZERO,
         };
@@ -84,7 +84,7 @@ impl<'a> Inbox<'a> {
     }
 
     /// Takes packets until all are there, or all were sent and nothing more is to be expected.
-    pub(super) fn run(&mut self, is_sent: &AtomicBool, patience: Span) -> Result<(), TrafficError> {
+    pub(super) fn run(&mut self, is_sent: &AtomicBool, timeout: Span) -> Result<(), TrafficError> {
         let mut sent_at = None;
         while self.missing > 0 {
             let before = now();
@@ -92,7 +92,7 @@ impl<'a> Inbox<'a> {
                 sent_at.get_or_insert(before);
             }
             self.take_all()?;
-            if sent_at.is_some_and(|sent| self.is_over(sent, before, patience)) {
+            if sent_at.is_some_and(|sent| self.is_over(sent, before, timeout)) {
                 break;
             }
             thread::sleep(EVERY);
@@ -100,9 +100,9 @@ impl<'a> Inbox<'a> {
         Ok(())
     }
 
-    /// Whether nothing more is to be expected. A way on which nothing has come through yet gets all the patience there is.
-    fn is_over(&self, sent: Time, now: Time, patience: Span) -> bool {
-        if now.since(sent) > patience {
+    /// Whether nothing more is to be expected. A way on which nothing has come through yet gets all the timeout there is.
+    fn is_over(&self, sent: Time, now: Time, timeout: Span) -> bool {
+        if now.since(sent) > timeout {
             return true;
         }
         let Some(last) = self.last else { return false };
@@ -160,31 +160,31 @@ impl<'a> Inbox<'a> {
 
     /// Notes an arrival; what is not of this offer is nobody's business.
     fn note(&mut self, packet: [u8; 8], stamp: Option<Time>) {
-        let Some(parcel) = parcel(packet, self.number, self.arrived.len()) else { return };
+        let Some(scheduled) = scheduled(packet, self.number, self.arrived.len()) else { return };
         let moment = Moment::now();
-        if self.arrived[parcel].is_some() {
+        if self.arrived[scheduled].is_some() {
             self.duplicates += 1;
             return;
         }
         let at = stamp.map_or_else(now, |stamp| moment.at(stamp));
-        self.arrived[parcel] = Some(at);
+        self.arrived[scheduled] = Some(at);
         self.missing -= 1;
         self.last = self.last.max(Some(at));
-        self.longest = self.longest.max(at.since(self.start + self.parcels[parcel].due));
+        self.longest = self.longest.max(at.since(self.start + self.schedule[scheduled].due));
     }
 }
 
-/// Which of `parcels` a packet of offer `number` is; `None` when it is not of this offer.
-fn parcel([a, b, c, d, parcel @ ..]: [u8; 8], number: u32, parcels: usize) -> Option<usize> {
-    let parcel = u32::from_be_bytes(parcel) as usize;
-    (u32::from_be_bytes([a, b, c, d]) == number && parcel < parcels).then_some(parcel)
+/// Which of `schedule` a packet of offer `number` is; `None` when it is not of this offer.
+fn scheduled([a, b, c, d, scheduled @ ..]: [u8; 8], number: u32, schedule: usize) -> Option<usize> {
+    let scheduled = u32::from_be_bytes(scheduled) as usize;
+    (u32::from_be_bytes([a, b, c, d]) == number && scheduled < schedule).then_some(scheduled)
 }
 
 /// For fuzzers: a packet that is taken has a place.
 #[doc(hidden)]
 pub fn fuzz_packet(packet: &[u8]) {
     if let Some(packet) = packet.first_chunk() {
-        assert!(parcel(*packet, 0, 1000).is_none_or(|parcel| parcel < 1000));
+        assert!(scheduled(*packet, 0, 1000).is_none_or(|scheduled| scheduled < 1000));
     }
 }
 

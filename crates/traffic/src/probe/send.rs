@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use btu_units::{Span, Time};
 
-use super::{LEAST_PAYLOAD, Parcel};
+use super::{LEAST_PAYLOAD, ScheduledPacket};
 use crate::clock::PreciseTimers;
 use crate::error::TrafficError;
 use crate::udp::pace::wait_until;
@@ -12,7 +12,7 @@ use crate::udp::pace::wait_until;
 /// What is to be sent, and what became of it.
 pub(super) struct Outbox<'a> {
     sockets: &'a [UdpSocket],
-    parcels: &'a [Parcel],
+    schedule: &'a [ScheduledPacket],
     /// Of the sockets.
     addresses: Vec<SocketAddr>,
     /// One packet after the other: our octets, and nothing behind them.
@@ -25,29 +25,33 @@ pub(super) struct Outbox<'a> {
 
 impl<'a> Outbox<'a> {
     /// Everything that is needed, so that nothing is allocated while packets are sent.
-    pub(super) fn new(sockets: &'a [UdpSocket], number: u32, parcels: &'a [Parcel]) -> Result<Self, TrafficError> {
+    pub(super) fn new(
+        sockets: &'a [UdpSocket],
+        number: u32,
+        schedule: &'a [ScheduledPacket],
+    ) -> Result<Self, TrafficError> {
         let nowhere = SocketAddr::from(([0; 4], 0));
         let addresses = sockets.iter().map(UdpSocket::local_addr).collect::<Result<_, _>>();
-        let longest = parcels.iter().map(|parcel| parcel.payload).max().unwrap_or(LEAST_PAYLOAD);
+        let longest = schedule.iter().map(|scheduled| scheduled.payload).max().unwrap_or(LEAST_PAYLOAD);
         let mut packet = vec![0; longest.count() as usize];
         packet[..4].copy_from_slice(&number.to_be_bytes());
         Ok(Self {
             sockets,
-            parcels,
+            schedule,
             addresses: addresses.map_err(TrafficError::socket("read the own address", nowhere))?,
             packet,
-            sent: vec![None; parcels.len()],
+            sent: vec![None; schedule.len()],
             refused: 0,
         })
     }
 
-    /// Sends each packet when it is due, until all are sent or one is later than `patience`.
-    pub(super) fn run(&mut self, start: Time, patience: Span) -> Result<(), TrafficError> {
+    /// Sends each packet when it is due, until all are sent or one is later than `timeout`.
+    pub(super) fn run(&mut self, start: Time, timeout: Span) -> Result<(), TrafficError> {
         let _timers = PreciseTimers::hold();
-        for place in 0..self.parcels.len() {
-            let due = start + self.parcels[place].due;
+        for place in 0..self.schedule.len() {
+            let due = start + self.schedule[place].due;
             let time = wait_until(due);
-            if time.since(due) > patience {
+            if time.since(due) > timeout {
                 break;
             }
             self.send(place, time)?;
@@ -56,11 +60,11 @@ impl<'a> Outbox<'a> {
     }
 
     fn send(&mut self, place: usize, time: Time) -> Result<(), TrafficError> {
-        let parcel = self.parcels[place];
+        let scheduled = self.schedule[place];
         self.packet[4..8].copy_from_slice(&(place as u32).to_be_bytes());
-        let to = self.addresses[parcel.to as usize];
-        let packet = &self.packet[..parcel.payload.count() as usize];
-        match self.sockets[parcel.from as usize].send_to(packet, to) {
+        let to = self.addresses[scheduled.to as usize];
+        let packet = &self.packet[..scheduled.payload.count() as usize];
+        match self.sockets[scheduled.from as usize].send_to(packet, to) {
             Ok(_) => self.sent[place] = Some(time),
             Err(error) if is_refusal(&error) => self.refused += 1,
             Err(error) => return Err(TrafficError::socket("send a packet", to)(error)),

@@ -63,7 +63,7 @@ pub(crate) struct Rings {
     own: usize,
     looks: u32,
     /// Open as long as the other process lives.
-    lifeline: OwnedFd,
+    keep_alive: OwnedFd,
 }
 
 // SAFETY: the mapping belongs to this value alone within the process; what is shared with the other process is only
@@ -72,13 +72,13 @@ unsafe impl Send for Rings {}
 
 impl Rings {
     /// Maps what [`create`] made. The maker and the other process write different rings. `looks` is how often a waiting
-    /// process looks before it sleeps, and `lifeline` a socket to the other process.
+    /// process looks before it sleeps, and `keep_alive` a socket to the other process.
     pub(crate) fn map(
         file: &OwnedFd,
         capacity: usize,
         is_maker: bool,
         looks: u32,
-        lifeline: OwnedFd,
+        keep_alive: OwnedFd,
     ) -> io::Result<Self> {
         let sealed = SealFlag::from_bits_truncate(fcntl(file, FcntlArg::F_GET_SEALS)?);
         if !sealed.contains(seals()) || fstat(file)?.st_size as usize != length(capacity) {
@@ -90,7 +90,7 @@ impl Rings {
         // SAFETY: a new mapping at an address of the kernel's choice replaces nothing; the file is sealed, so that pages of it
         // cannot vanish.
         let base = unsafe { mmap(None, whole, access, flags, file.as_fd(), 0) }?;
-        Ok(Self { base, capacity, own: usize::from(!is_maker), looks, lifeline })
+        Ok(Self { base, capacity, own: usize::from(!is_maker), looks, keep_alive })
     }
 
     fn ring(&self, which: usize) -> (&Head, NonNull<u8>) {
@@ -234,7 +234,7 @@ impl Rings {
     fn is_cut(&self) -> bool {
         let mut nothing = [0; 1];
         let flags = libc::MSG_DONTWAIT | libc::MSG_PEEK;
-        match stream::receive(self.lifeline.as_fd(), &mut nothing, flags) {
+        match stream::receive(self.keep_alive.as_fd(), &mut nothing, flags) {
             Ok(length) => length == 0,
             Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
@@ -338,7 +338,7 @@ mod tests {
         let file = create(capacity).unwrap();
         let (one, other) = UnixStream::pair().unwrap();
         let map =
-            |is_maker, lifeline: UnixStream| Rings::map(&file, capacity, is_maker, looks, lifeline.into()).unwrap();
+            |is_maker, keep_alive: UnixStream| Rings::map(&file, capacity, is_maker, looks, keep_alive.into()).unwrap();
         (map(true, one), map(false, other))
     }
 
@@ -367,14 +367,14 @@ mod tests {
         // What a killed process leaves: its counters as they are, its socket closed.
         let mut other = std::mem::ManuallyDrop::new(other);
         let gone = UnixStream::pair().unwrap().0;
-        drop(std::mem::replace(&mut other.lifeline, gone.into()));
+        drop(std::mem::replace(&mut other.keep_alive, gone.into()));
         assert_eq!(one.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
         assert_eq!(one.exchange(&[0; 5000], &mut [0; 1]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
         assert!(begun.elapsed() < std::time::Duration::from_secs(2));
     }
 
     #[test]
-    fn bytes_come_in_order_whatever_the_capacity_and_the_patience() {
+    fn bytes_come_in_order_whatever_the_capacity_and_the_timeout() {
         for (capacity, looks) in [(4096, 0), (4096, 1000), (8192, 0)] {
             let (one, other) = pair(capacity, looks);
             let message: Vec<u8> = (0..100_003u32).map(|n| (n % 251) as u8).collect();
@@ -419,9 +419,9 @@ mod tests {
     fn memory_that_can_be_taken_away_is_refused() {
         let file = memfd_create(c"t", MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING).unwrap();
         ftruncate(&file, 16_384).unwrap();
-        let lifeline = || UnixStream::pair().unwrap().0.into();
-        assert!(Rings::map(&file, 4096, false, 0, lifeline()).is_err());
+        let keep_alive = || UnixStream::pair().unwrap().0.into();
+        assert!(Rings::map(&file, 4096, false, 0, keep_alive()).is_err());
         let larger = create(8192).unwrap();
-        assert!(Rings::map(&larger, 4096, false, 0, lifeline()).is_err());
+        assert!(Rings::map(&larger, 4096, false, 0, keep_alive()).is_err());
     }
 }

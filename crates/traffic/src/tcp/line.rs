@@ -25,21 +25,21 @@ use crate::token;
 
 /// Longest wait for a connection to be made. A lost SYN is repeated after 1, 3 and 7 s (RFC 6298 with an
 /// initial time-out of 1 s), so three losses in a row are borne.
-const PATIENCE: Span = Span::from_seconds(10);
+const TIMEOUT: Span = Span::from_seconds(10);
 
 /// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
 const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 
 /// Socket options that must stand before the connection is made.
 #[derive(Default)]
-pub(crate) struct Manner {
+pub(crate) struct SocketConfig {
     send_buffer: Option<i32>,
     receive_buffer: Option<i32>,
     no_delay: bool,
     dscp: Option<Dscp>,
 }
 
-impl Manner {
+impl SocketConfig {
     /// Small messages leave at once: Nagle's algorithm is off.
     pub(crate) fn prompt() -> Self {
         Self { no_delay: true, ..Self::default() }
@@ -121,12 +121,12 @@ impl Line {
     pub(crate) fn connect(
         peer: SocketAddr,
         token: &Token,
-        manner: &Manner,
+        config: &SocketConfig,
         deadline: Span,
     ) -> Result<Self, TrafficError> {
         let failed = |source| TrafficError::Connect { peer, source };
-        let until = now() + PATIENCE.min(deadline);
-        let line = Self::open(peer, manner, deadline)?;
+        let until = now() + TIMEOUT.min(deadline);
+        let line = Self::open(peer, config, deadline)?;
         stream::send(line.socket(), token, 0).map_err(failed)?;
         let mut pause = Duration::from_micros(50);
         while !info::is_acknowledged(&line.stream).map_err(failed)? {
@@ -140,10 +140,10 @@ impl Line {
     }
 
     /// Connects and says nothing.
-    pub(crate) fn open(peer: SocketAddr, manner: &Manner, deadline: Span) -> Result<Self, TrafficError> {
+    pub(crate) fn open(peer: SocketAddr, config: &SocketConfig, deadline: Span) -> Result<Self, TrafficError> {
         let failed = |source| TrafficError::Connect { peer, source };
-        let socket = manner.socket(peer).map_err(failed)?;
-        socket.connect_timeout(&peer.into(), PATIENCE.min(deadline).into()).map_err(failed)?;
+        let socket = config.socket(peer).map_err(failed)?;
+        socket.connect_timeout(&peer.into(), TIMEOUT.min(deadline).into()).map_err(failed)?;
         Self::new(socket.into(), peer).map_err(failed)
     }
 
@@ -246,7 +246,7 @@ impl Line {
         while !message.is_empty() {
             match stream::send(self.socket(), message, 0) {
                 Ok(sent) => message = &message[sent..],
-                Err(error) => self.excuse(error, limit, doing)?,
+                Err(error) => self.retry_or_fail(error, limit, doing)?,
             }
         }
         Ok(())
@@ -271,7 +271,7 @@ impl Line {
                         limit.check(now(), doing, self.peer)?;
                     }
                 }
-                Err(error) => self.excuse(error, limit, doing)?,
+                Err(error) => self.retry_or_fail(error, limit, doing)?,
             }
         }
         Ok(true)
@@ -279,7 +279,12 @@ impl Line {
 
     /// A call that failed because its time-out or a signal came is to be repeated while the limit allows it; every
     /// other failure is final.
-    pub(crate) fn excuse(&self, error: io::Error, limit: &Limit<'_>, doing: &'static str) -> Result<(), TrafficError> {
+    pub(crate) fn retry_or_fail(
+        &self,
+        error: io::Error,
+        limit: &Limit<'_>,
+        doing: &'static str,
+    ) -> Result<(), TrafficError> {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::Interrupted => limit.check(now(), doing, self.peer),
             _ => Err(TrafficError::Socket { operation: doing, object: self.peer, source: error }),

@@ -1,6 +1,6 @@
 //! TCP: bulk streams in both roles, and request and response.
 
-pub(crate) mod door;
+pub(crate) mod acceptor;
 mod info;
 pub(crate) mod line;
 pub(crate) mod receive;

@@ -17,8 +17,8 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Received, Report, TcpInfo};
 use btu_units::{Bytes, Span, Time};
 
-use super::door::Seat;
-use super::line::{Line, Manner};
+use super::acceptor::Endpoint;
+use super::line::{Line, SocketConfig};
 use super::rest::Rest;
 use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
@@ -39,7 +39,7 @@ const TOLD_WITHIN: Span = Span::from_seconds(2);
 
 /// A receiver that is connected, or listens, and has not yet told the sender to start.
 pub(crate) struct Receiver {
-    seat: Seat,
+    endpoint: Endpoint,
     token: Token,
     buffer: Vec<u8>,
     payload: Payload,
@@ -53,12 +53,12 @@ impl Receiver {
     /// Connects or listens.
     pub(crate) fn prepare(order: &Order, part: &TcpReceive, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
-        let manner = Manner::receiver(KIND, part.window)?.marked(order.dscp);
+        let config = SocketConfig::receiver(KIND, part.window)?.marked(order.dscp);
         Ok(Self {
             buffer: vec![0; message],
             payload: Payload::new(order.seed, message),
             progress: Progress::new(),
-            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline, callers)?,
+            endpoint: Endpoint::take(&part.meeting, &part.token, &config, order.deadline, callers)?,
             token: part.token,
             rest: part.window.is_none().then(Rest::new),
             deadline: order.deadline,
@@ -69,13 +69,13 @@ impl Receiver {
 
 impl Telling for Receiver {
     fn endpoint(&self) -> Option<SocketAddr> {
-        self.seat.endpoint()
+        self.endpoint.endpoint()
     }
 
     fn run(mut self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
-        let line = self.seat.meet(&self.token, &limit)?;
+        let line = self.endpoint.meet(&self.token, &limit)?;
         line.write(&self.token, &limit, "start the sender")?;
         let arrived = Arrived::default();
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started, &arrived);
@@ -154,7 +154,7 @@ impl<'a> Inflow<'a> {
                 Ok(0) => return Ok(false),
                 Ok(read) => self.take(&buffer[..read], limit)?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return self.look(limit).map(|()| true),
-                Err(error) => self.line.excuse(error, limit, DOING)?,
+                Err(error) => self.line.retry_or_fail(error, limit, DOING)?,
             }
         }
     }
@@ -164,7 +164,7 @@ impl<'a> Inflow<'a> {
         match stream::receive(self.line.socket(), buffer, 0) {
             Ok(0) => return Ok(false),
             Ok(read) => self.take(&buffer[..read], limit)?,
-            Err(error) => self.line.excuse(error, limit, DOING)?,
+            Err(error) => self.line.retry_or_fail(error, limit, DOING)?,
         }
         Ok(true)
     }

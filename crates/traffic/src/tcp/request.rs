@@ -8,7 +8,7 @@ use btu_suite::activity::{Order, Request, Tell};
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
-use super::line::{Line, Manner};
+use super::line::{Line, SocketConfig};
 use super::watch::watched;
 use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
 use crate::error::TrafficError;
@@ -38,7 +38,7 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         Ok(Self {
-            line: Line::connect(part.to, &part.token, &Manner::prompt().marked(order.dscp), order.deadline)?,
+            line: Line::connect(part.to, &part.token, &SocketConfig::prompt().marked(order.dscp), order.deadline)?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             answer: vec![0; message],
             round_trip: Histogram::new(),

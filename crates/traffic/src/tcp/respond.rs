@@ -9,8 +9,8 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
 
-use super::door::Door;
-use super::line::{Line, Manner};
+use super::acceptor::Acceptor;
+use super::line::{Line, SocketConfig};
 use super::watch::watched;
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
@@ -21,7 +21,7 @@ const DOING: &str = "answer requests";
 
 /// A responder that listens.
 pub(crate) struct Responder {
-    door: Door,
+    acceptor: Acceptor,
     token: Token,
     message: Vec<u8>,
     deadline: Span,
@@ -31,15 +31,15 @@ impl Responder {
     /// Listens.
     pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
         let message = vec![0; size::tcp(KIND, part.message)?];
-        let door = Door::open(part.on, &Manner::prompt().marked(order.dscp), callers)?;
-        Ok(Self { door, token: part.token, message, deadline: order.deadline })
+        let acceptor = Acceptor::open(part.on, &SocketConfig::prompt().marked(order.dscp), callers)?;
+        Ok(Self { acceptor, token: part.token, message, deadline: order.deadline })
     }
 
     fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let mut answers = 0;
-        let served = self.door.admit(&self.token, &limit).and_then(|line| {
+        let served = self.acceptor.admit(&self.token, &limit).and_then(|line| {
             watched(&line, &limit, DOING, || answer_all(&line, &mut self.message, &mut answers, &limit))
         });
         match served {
@@ -61,7 +61,7 @@ fn answer_all(line: &Line, message: &mut [u8], answers: &mut u64, limit: &Limit<
 
 impl Performance for Responder {
     fn endpoint(&self) -> Option<SocketAddr> {
-        Some(self.door.address())
+        Some(self.acceptor.address())
     }
 
     fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {

@@ -9,8 +9,8 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Sent};
 use btu_units::{Bytes, Span, Time};
 
-use super::door::Seat;
-use super::line::{Line, Manner};
+use super::acceptor::Endpoint;
+use super::line::{Line, SocketConfig};
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
@@ -29,7 +29,7 @@ const LONGEST_SEND: Duration = Duration::from_secs(1);
 
 /// A sender that is connected, or listens, and waits for the receiver's token.
 pub(crate) struct Sender {
-    seat: Seat,
+    endpoint: Endpoint,
     token: Token,
     message: usize,
     work: Work,
@@ -42,10 +42,10 @@ impl Sender {
     /// Connects or listens.
     pub(crate) fn prepare(order: &Order, part: &TcpSend, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
-        let manner = Manner::sender(KIND, part.window)?.marked(order.dscp);
+        let config = SocketConfig::sender(KIND, part.window)?.marked(order.dscp);
         Ok(Self {
             payload: Payload::new(order.seed, message),
-            seat: Seat::take(&part.meeting, &part.token, &manner, order.deadline, callers)?,
+            endpoint: Endpoint::take(&part.meeting, &part.token, &config, order.deadline, callers)?,
             token: part.token,
             message,
             work: part.work,
@@ -57,13 +57,13 @@ impl Sender {
 
 impl Telling for Sender {
     fn endpoint(&self) -> Option<SocketAddr> {
-        self.seat.endpoint()
+        self.endpoint.endpoint()
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
-        let line = self.seat.meet(&self.token, &limit)?;
+        let line = self.endpoint.meet(&self.token, &limit)?;
         line.hear(&self.token, &limit)?;
         let longest = limit.left(now());
         line.send_waits(match self.work {
@@ -133,7 +133,7 @@ impl Outflow<'_> {
                     self.bytes += sent as u64;
                     self.messages += 1;
                 }
-                Err(error) => self.line.excuse(error, limit, DOING)?,
+                Err(error) => self.line.retry_or_fail(error, limit, DOING)?,
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_suite::activity::{
-    Activity, Meeting, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Activity, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
 };
 use btu_suite::peers::Callers;
 use btu_suite::record::Outcome;
@@ -17,12 +17,12 @@ use socket2::SockRef;
 use super::{HERE, NEVER, TOKEN, hasty, order, outcome, prepare};
 use crate::udp::{Header, Kind};
 
-fn sends(meeting: Meeting, bytes: u64) -> Activity {
+fn sends(meeting: Rendezvous, bytes: u64) -> Activity {
     let work = Work::Bytes(Bytes::new(bytes));
     Activity::TcpSend(TcpSend { meeting, token: TOKEN, message: Bytes::new(1000), work, window: None })
 }
 
-fn receives(meeting: Meeting) -> Activity {
+fn receives(meeting: Rendezvous) -> Activity {
     Activity::TcpReceive(TcpReceive { meeting, token: TOKEN, message: Bytes::new(1000), window: None })
 }
 
@@ -55,9 +55,9 @@ pub(super) fn udp_caller(endpoint: SocketAddr) -> UdpSocket {
 }
 
 /// Performs `activity` against a bare TCP peer that accepts and then does what `peer` says.
-fn against(activity: impl Fn(Meeting) -> Activity, peer: impl FnOnce(TcpStream) + Send + 'static) -> String {
+fn against(activity: impl Fn(Rendezvous) -> Activity, peer: impl FnOnce(TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind((HERE, 0)).unwrap();
-    let meeting = Meeting::Connect(listener.local_addr().unwrap());
+    let meeting = Rendezvous::Connect(listener.local_addr().unwrap());
     let performance = prepare(&hasty(activity(meeting)));
     let thread = thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
@@ -75,13 +75,13 @@ fn against(activity: impl Fn(Meeting) -> Activity, peer: impl FnOnce(TcpStream) 
 
 #[test]
 fn strangers_are_sent_away_and_hold_nobody_up() {
-    let receiver = prepare(&order(receives(Meeting::Listen(HERE))));
+    let receiver = prepare(&order(receives(Rendezvous::Listen(HERE))));
     let endpoint = receiver.endpoint().unwrap();
     let silent: Vec<_> = (0..8).map(|_| TcpStream::connect(endpoint).unwrap()).collect();
     let mut wrong = TcpStream::connect(endpoint).unwrap();
     wrong.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     drop(TcpStream::connect(endpoint).unwrap());
-    let sender = prepare(&order(sends(Meeting::Connect(endpoint), 10_000)));
+    let sender = prepare(&order(sends(Rendezvous::Connect(endpoint), 10_000)));
     let thread = thread::spawn(move || receiver.perform(&NEVER));
     let began = Instant::now();
     assert_eq!(outcome!(sender.perform(&NEVER), Sent).bytes.count(), 10_000);
@@ -95,7 +95,7 @@ fn strangers_are_sent_away_and_hold_nobody_up() {
 
 #[test]
 fn a_listener_nobody_calls_gives_up_with_its_address() {
-    for activity in [receives(Meeting::Listen(HERE)), sends(Meeting::Listen(HERE), 1), responds(Transport::Tcp)] {
+    for activity in [receives(Rendezvous::Listen(HERE)), sends(Rendezvous::Listen(HERE), 1), responds(Transport::Tcp)] {
         let performance = prepare(&hasty(activity));
         let endpoint = performance.endpoint().unwrap();
         let error = performance.perform(&NEVER).expect_err("nobody comes").to_string();
@@ -106,7 +106,7 @@ fn a_listener_nobody_calls_gives_up_with_its_address() {
 #[test]
 fn a_caller_without_a_listener_names_it() {
     let endpoint = TcpListener::bind((HERE, 0)).unwrap().local_addr().unwrap();
-    for activity in [receives(Meeting::Connect(endpoint)), sends(Meeting::Connect(endpoint), 1)] {
+    for activity in [receives(Rendezvous::Connect(endpoint)), sends(Rendezvous::Connect(endpoint), 1)] {
         let error = crate::prepare(&order(activity), &Callers::any()).err().expect("nobody listens").to_string();
         assert!(error.contains(&endpoint.to_string()), "{error}");
     }
@@ -190,11 +190,11 @@ fn a_responder_bears_half_a_request() {
 #[test]
 fn an_exchange_that_stalls_ends_at_its_deadline_on_both_sides() {
     let to_address = |meeting| match meeting {
-        Meeting::Connect(to) => {
+        Rendezvous::Connect(to) => {
             let (message, duration) = (Bytes::new(100), Span::from_seconds(9));
             Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration, every: None })
         }
-        Meeting::Listen(_) => panic!("requesters connect"),
+        Rendezvous::Listen(_) => panic!("requesters connect"),
     };
     let error = against(to_address, |_stream| thread::sleep(Duration::from_millis(600)));
     assert!(error.contains("deadline"), "{error}");
@@ -229,8 +229,8 @@ fn a_requester_counts_wrong_answers_and_names_who_hung_up() {
     assert_eq!(requested.round_trip.count(), 0);
     thread.join().unwrap();
     let to_address = |meeting| match meeting {
-        Meeting::Connect(peer) => requests(peer),
-        Meeting::Listen(_) => panic!("requesters connect"),
+        Rendezvous::Connect(peer) => requests(peer),
+        Rendezvous::Listen(_) => panic!("requesters connect"),
     };
     let error = against(to_address, |mut stream| stream.read_exact(&mut [0; 100]).unwrap());
     assert!(error.contains("instead of answering") || error.contains("reset"), "{error}");
@@ -285,7 +285,7 @@ fn datagram_ends_without_a_peer_give_up() {
     let silent = [
         Activity::Request(Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None }),
         Activity::UdpSend(UdpSend {
-            meeting: Meeting::Connect(to),
+            meeting: Rendezvous::Connect(to),
             token: TOKEN,
             message,
             offered,
@@ -293,7 +293,7 @@ fn datagram_ends_without_a_peer_give_up() {
             hold: None,
         }),
         Activity::UdpSend(UdpSend {
-            meeting: Meeting::Listen(HERE),
+            meeting: Rendezvous::Listen(HERE),
             token: TOKEN,
             message,
             offered,
@@ -324,7 +324,7 @@ proptest! {
 
     #[test]
     fn no_datagram_makes_a_receiver_panic_hang_or_count_it(said in prop::collection::vec(sayings(), 0..60)) {
-        let part = UdpReceive { meeting: Meeting::Listen(HERE), token: TOKEN, message: Bytes::new(100), expected_datagrams: 20, offered: None, tells: false };
+        let part = UdpReceive { meeting: Rendezvous::Listen(HERE), token: TOKEN, message: Bytes::new(100), expected_datagrams: 20, offered: None, tells: false };
         let receiver = prepare(&order(Activity::UdpReceive(part)));
         let endpoint = receiver.endpoint().unwrap();
         let thread = thread::spawn(move || receiver.perform(&NEVER));
@@ -354,9 +354,9 @@ proptest! {
     }
 
     #[test]
-    fn no_stream_of_bytes_opens_a_door(said in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn no_stream_of_bytes_opens_a_acceptor(said in prop::collection::vec(any::<u8>(), 0..100)) {
         prop_assume!(!said.starts_with(&TOKEN));
-        let activity = receives(Meeting::Listen(HERE));
+        let activity = receives(Rendezvous::Listen(HERE));
         let receiver = prepare(&super::Order { deadline: Span::from_milliseconds(60), ..order(activity) });
         let mut stream = TcpStream::connect(receiver.endpoint().unwrap()).unwrap();
         stream.write_all(&said).unwrap();

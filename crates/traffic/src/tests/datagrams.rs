@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use btu_suite::activity::{Activity, Meeting, UdpReceive, UdpSend};
+use btu_suite::activity::{Activity, Rendezvous, UdpReceive, UdpSend};
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, DatagramsSent};
 use btu_units::{BitRate, Bytes, Span};
@@ -12,7 +12,7 @@ use crate::udp::{Header, Kind};
 
 use super::{HERE, TOKEN, order, outcome, perform, prepare};
 
-fn sender(meeting: Meeting, message: u64, megabits: u64, milliseconds: u64) -> Activity {
+fn sender(meeting: Rendezvous, message: u64, megabits: u64, milliseconds: u64) -> Activity {
     Activity::UdpSend(UdpSend {
         meeting,
         token: TOKEN,
@@ -23,7 +23,7 @@ fn sender(meeting: Meeting, message: u64, megabits: u64, milliseconds: u64) -> A
     })
 }
 
-fn receiver(meeting: Meeting, message: u64, expected_datagrams: u64) -> Activity {
+fn receiver(meeting: Rendezvous, message: u64, expected_datagrams: u64) -> Activity {
     Activity::UdpReceive(UdpReceive {
         meeting,
         token: TOKEN,
@@ -47,7 +47,7 @@ fn assert_complete(sent: &DatagramsSent, received: &DatagramsReceived, message: 
 fn a_stream_has_the_rate_that_was_asked_for() {
     // 10 Mb/s in datagrams of 1250 bytes: one each millisecond.
     let (sent, received) =
-        perform(|meeting| sender(meeting, 1250, 10, 300), |peer| receiver(Meeting::Connect(peer), 1250, 300));
+        perform(|meeting| sender(meeting, 1250, 10, 300), |peer| receiver(Rendezvous::Connect(peer), 1250, 300));
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_complete(&sent, &received, 1250);
     assert_eq!(sent.datagrams + sent.refused, 300);
@@ -63,9 +63,9 @@ fn a_stream_has_the_rate_that_was_asked_for() {
 #[test]
 fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
     static STOP: AtomicBool = AtomicBool::new(false);
-    let listener = prepare(&order(receiver(Meeting::Listen(HERE), 1250, 10_000)));
+    let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 1250, 10_000)));
     let endpoint = listener.endpoint().expect("a listener tells where");
-    let caller = prepare(&order(sender(Meeting::Connect(endpoint), 1250, 10, 10_000)));
+    let caller = prepare(&order(sender(Rendezvous::Connect(endpoint), 1250, 10, 10_000)));
     let [receiving, sending] = [listener, caller].map(|end| thread::spawn(move || end.perform(&STOP)));
     thread::sleep(std::time::Duration::from_millis(200));
     STOP.store(true, Ordering::Relaxed);
@@ -80,7 +80,7 @@ fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
 #[test]
 fn a_fast_stream_of_small_datagrams_is_complete() {
     let (received, sent) =
-        perform(|meeting| receiver(meeting, 40, 12_500), |peer| sender(Meeting::Connect(peer), 40, 40, 100));
+        perform(|meeting| receiver(meeting, 40, 12_500), |peer| sender(Rendezvous::Connect(peer), 40, 40, 100));
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_complete(&sent, &received, 40);
     assert_eq!(sent.datagrams + sent.refused, 12_500);
@@ -89,7 +89,7 @@ fn a_fast_stream_of_small_datagrams_is_complete() {
 #[test]
 fn numbers_beyond_the_expected_are_wrong_and_not_counted() {
     let (sent, received) =
-        perform(|meeting| sender(meeting, 1250, 10, 100), |peer| receiver(Meeting::Connect(peer), 1250, 60));
+        perform(|meeting| sender(meeting, 1250, 10, 100), |peer| receiver(Rendezvous::Connect(peer), 1250, 60));
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_eq!(received.datagrams + received.wrong + received.buffer_drops, sent.datagrams);
     assert_eq!(received.wrong, 40);
@@ -97,7 +97,7 @@ fn numbers_beyond_the_expected_are_wrong_and_not_counted() {
 
 #[test]
 fn what_cannot_be_is_refused_before_anything_starts() {
-    let listen = Meeting::Listen(HERE);
+    let listen = Rendezvous::Listen(HERE);
     for (activity, word) in [
         (sender(listen, 39, 10, 100), "from 40 B"),
         (sender(listen, 65_508, 10, 100), "to 65.5 kB"),
@@ -114,7 +114,7 @@ fn what_cannot_be_is_refused_before_anything_starts() {
 /// here, so that the receiver, who answers each, is still at it when the sender has closed its socket.
 #[test]
 fn a_farewell_that_comes_late_spoils_nothing() {
-    let listener = prepare(&order(receiver(Meeting::Listen(HERE), 100, 10)));
+    let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 100, 10)));
     let endpoint = listener.endpoint().unwrap();
     let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
     let peer = super::bad_peers::udp_caller(endpoint);
@@ -129,7 +129,7 @@ fn a_farewell_that_comes_late_spoils_nothing() {
 
 #[test]
 fn a_receiver_whose_sender_falls_silent_says_so() {
-    let listener = prepare(&order(receiver(Meeting::Listen(HERE), 100, 10)));
+    let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 100, 10)));
     let endpoint = listener.endpoint().unwrap();
     let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
     let _peer = super::bad_peers::udp_caller(endpoint);

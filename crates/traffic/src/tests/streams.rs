@@ -1,30 +1,30 @@
 //! Bulk TCP streams between our own two ends.
 
-use btu_suite::activity::{Activity, Meeting, TcpReceive, TcpSend, Work};
+use btu_suite::activity::{Activity, Rendezvous, TcpReceive, TcpSend, Work};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Received, Sent};
 use btu_units::{Bytes, Span};
 
 use super::{TOKEN, order, outcome, perform, prepare};
 
-fn sender(meeting: Meeting, message: u64, work: Work, window: Option<Bytes>) -> Activity {
+fn sender(meeting: Rendezvous, message: u64, work: Work, window: Option<Bytes>) -> Activity {
     Activity::TcpSend(TcpSend { meeting, token: TOKEN, message: Bytes::new(message), work, window })
 }
 
-fn receiver(meeting: Meeting, message: u64, window: Option<Bytes>) -> Activity {
+fn receiver(meeting: Rendezvous, message: u64, window: Option<Bytes>) -> Activity {
     Activity::TcpReceive(TcpReceive { meeting, token: TOKEN, message: Bytes::new(message), window })
 }
 
 fn stream(message: u64, work: Work, window: Option<Bytes>) -> (Sent, Received) {
     let (received, sent) = perform(
         |meeting| receiver(meeting, message, window),
-        |peer| sender(Meeting::Connect(peer), message, work, window),
+        |peer| sender(Rendezvous::Connect(peer), message, work, window),
     );
     (outcome!(sent, Sent), outcome!(received, Received))
 }
 
 #[test]
-fn the_books_balance_at_every_message_size() {
+fn the_accounts_balance_at_every_message_size() {
     for message in [1, 100, 1024, 1250, 4096, 65_536, 1_000_000] {
         let total = 1_234_567.min(message * 20_001 / 2);
         let (sent, received) = stream(message, Work::Bytes(Bytes::new(total)), None);
@@ -45,7 +45,7 @@ fn the_books_balance_at_every_message_size() {
 fn data_flows_to_the_caller_too() {
     let work = Work::Bytes(Bytes::new(1_000_001));
     let (sent, received) =
-        perform(|meeting| sender(meeting, 100, work, None), |peer| receiver(Meeting::Connect(peer), 100, None));
+        perform(|meeting| sender(meeting, 100, work, None), |peer| receiver(Rendezvous::Connect(peer), 100, None));
     assert_eq!(outcome!(sent, Sent).messages, 10_001);
     assert_eq!(outcome!(received, Received).bytes.count(), 1_000_001);
 }
@@ -82,9 +82,9 @@ fn a_window_is_never_exceeded() {
 
 #[test]
 fn another_seed_is_seen_in_the_samples() {
-    let listener = prepare(&order(receiver(Meeting::Listen(super::HERE), 4096, None)));
+    let listener = prepare(&order(receiver(Rendezvous::Listen(super::HERE), 4096, None)));
     let peer = listener.endpoint().unwrap();
-    let mut other = order(sender(Meeting::Connect(peer), 4096, Work::Bytes(Bytes::new(1 << 20)), None));
+    let mut other = order(sender(Rendezvous::Connect(peer), 4096, Work::Bytes(Bytes::new(1 << 20)), None));
     other.seed += 1;
     let caller = prepare(&other);
     let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
@@ -98,7 +98,7 @@ fn another_seed_is_seen_in_the_samples() {
 fn cpu_time_is_the_performers_own() {
     let (received, sent) = perform(
         |meeting| receiver(meeting, 100, None),
-        |peer| sender(Meeting::Connect(peer), 100, Work::For(Span::from_milliseconds(300)), None),
+        |peer| sender(Rendezvous::Connect(peer), 100, Work::For(Span::from_milliseconds(300)), None),
     );
     let (received, sent) = (received.unwrap(), sent.unwrap());
     let total = |report: &btu_suite::record::Report| report.cpu.user + report.cpu.system;
@@ -110,11 +110,11 @@ fn cpu_time_is_the_performers_own() {
 #[test]
 fn sizes_that_cannot_be_are_refused_before_anything_starts() {
     for message in [0, 1 << 40] {
-        let activity = receiver(Meeting::Listen(super::HERE), message, None);
+        let activity = receiver(Rendezvous::Listen(super::HERE), message, None);
         let error = crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string();
         assert!(error.contains("choose a size"), "{error}");
     }
-    let activity = receiver(Meeting::Listen(super::HERE), 100, Some(Bytes::new(1 << 40)));
+    let activity = receiver(Rendezvous::Listen(super::HERE), 100, Some(Bytes::new(1 << 40)));
     assert!(crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string().contains("window"));
     assert!(crate::prepare(&order(Activity::Null), &Callers::any()).unwrap().is_none());
 }

@@ -17,7 +17,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use btu_suite::activity::{Meeting, Token};
+use btu_suite::activity::{Rendezvous, Token};
 use btu_suite::dscp::Dscp;
 use btu_suite::peers::Callers;
 use btu_units::Span;
@@ -53,15 +53,15 @@ pub(crate) struct Post {
 impl Post {
     /// Binds, and for a caller fixes the peer; nothing is sent yet. What is sent carries this code point.
     pub(crate) fn prepare(
-        meeting: &Meeting,
+        meeting: &Rendezvous,
         token: Token,
         dscp: Option<Dscp>,
         callers: &Callers,
     ) -> Result<Self, TrafficError> {
         let (address, callee) = match *meeting {
-            Meeting::Listen(address) => (SocketAddr::new(address, 0), None),
-            Meeting::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
-            Meeting::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Rendezvous::Listen(address) => (SocketAddr::new(address, 0), None),
+            Rendezvous::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Rendezvous::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
         };
         let socket = bind(address).map_err(|source| TrafficError::Listen { address, source })?;
         mark(&SockRef::from(&socket), address, dscp).map_err(TrafficError::socket("mark packets", address))?;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Meeting, Order, Performance, Request};
+use btu_suite::activity::{Order, Performance, Rendezvous, Request};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
@@ -32,7 +32,7 @@ pub(crate) struct Requester {
     request: Vec<u8>,
     room: Vec<u8>,
     duration: Span,
-    books: Books,
+    accounts: Accounts,
     deadline: Span,
 }
 
@@ -41,11 +41,11 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
         Ok(Self {
-            post: Post::prepare(&Meeting::Connect(part.to), part.token, order.dscp, &Callers::any())?,
+            post: Post::prepare(&Rendezvous::Connect(part.to), part.token, order.dscp, &Callers::any())?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             room: vec![0; message + 1],
             duration: part.duration,
-            books: Books::new(part.every),
+            accounts: Accounts::new(part.every),
             deadline: order.deadline,
         })
     }
@@ -55,7 +55,7 @@ impl Requester {
         let limit = Limit::new(started, self.deadline, stop);
         let exchange = self.post.meet(&limit)?;
         let mut user =
-            User { exchange: &exchange, request: &mut self.request, room: &mut self.room, patience: Span::ZERO };
+            User { exchange: &exchange, request: &mut self.request, room: &mut self.room, timeout: Span::ZERO };
         user.bear(exchange.round_trip())?;
         let end = now() + self.duration;
         loop {
@@ -64,13 +64,13 @@ impl Requester {
                 break;
             }
             limit.check_time(asked, ASK, exchange.peer())?;
-            user.ask(&mut self.books, asked)?;
-            if let Some(every) = self.books.every {
+            user.ask(&mut self.accounts, asked)?;
+            if let Some(every) = self.accounts.every {
                 limit.sleep_until((asked + every).min(end));
             }
         }
-        exchange.part(self.books.account.requests)?;
-        let outcome = Outcome::Requested(self.books.account);
+        exchange.part(self.accounts.account.requests)?;
+        let outcome = Outcome::Requested(self.accounts.account);
         Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome })
     }
 }
@@ -90,57 +90,57 @@ struct User<'a> {
     exchange: &'a Exchange,
     request: &'a mut [u8],
     room: &'a mut [u8],
-    patience: Span,
+    timeout: Span,
 }
 
 impl User<'_> {
     /// Widens the time-out to four times a round trip that was seen.
     fn bear(&mut self, round_trip: Span) -> Result<(), TrafficError> {
-        let patience = (round_trip * 4).max(LEAST_WAIT).min(LONGEST_WAIT);
-        if patience > self.patience {
-            self.patience = patience;
-            self.exchange.wait_at_most(patience.into())?;
+        let timeout = (round_trip * 4).max(LEAST_WAIT).min(LONGEST_WAIT);
+        if timeout > self.timeout {
+            self.timeout = timeout;
+            self.exchange.wait_at_most(timeout.into())?;
         }
         Ok(())
     }
 
     /// One request and what becomes of it.
-    fn ask(&mut self, books: &mut Books, asked: Time) -> Result<(), TrafficError> {
-        let number = books.account.requests;
+    fn ask(&mut self, accounts: &mut Accounts, asked: Time) -> Result<(), TrafficError> {
+        let number = accounts.account.requests;
         let header = Header { kind: Kind::Request, token: self.exchange.token(), number };
         self.request[..HEADER].copy_from_slice(&header.encode());
-        books.account.requests += 1;
+        accounts.account.requests += 1;
         match self.exchange.send(self.request) {
             Ok(_) => {}
             // The request did not leave: it is as lost as one that was dropped on the way.
             Err(error) if is_pause(&error) || error.raw_os_error() == Some(libc::ENOBUFS) => {}
             Err(error) => return Err(TrafficError::socket(ASK, self.exchange.peer())(error)),
         }
-        self.wait(books, number, asked)
+        self.wait(accounts, number, asked)
     }
 
-    fn wait(&mut self, books: &mut Books, number: u64, asked: Time) -> Result<(), TrafficError> {
+    fn wait(&mut self, accounts: &mut Accounts, number: u64, asked: Time) -> Result<(), TrafficError> {
         loop {
             let heard = self.exchange.receive(self.room);
             let waited = now().since(asked);
             match heard {
                 Ok(length) => match judge(self.exchange, self.request, &self.room[..length], number) {
                     Judgement::Right => {
-                        books.answered(waited);
+                        accounts.answered(waited);
                         return self.bear(waited);
                     }
                     Judgement::Wrong => {
-                        books.account.wrong += 1;
+                        accounts.account.wrong += 1;
                         return Ok(());
                     }
-                    Judgement::Old(old) => books.came_late(old),
+                    Judgement::Old(old) => accounts.came_late(old),
                     Judgement::Aside => {}
                 },
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(TrafficError::socket(WAIT, self.exchange.peer())(error)),
             }
-            if waited >= self.patience {
-                books.gave_up(number);
+            if waited >= self.timeout {
+                accounts.gave_up(number);
                 return Ok(());
             }
         }
@@ -176,13 +176,13 @@ fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8], number: u64) -> J
 }
 
 /// What came of the requests so far: requests = answers + lost + wrong.
-struct Books {
+struct Accounts {
     account: Requested,
     given_up: GivenUp,
     every: Option<Span>,
 }
 
-impl Books {
+impl Accounts {
     fn new(every: Option<Span>) -> Self {
         let account = Requested { requests: 0, answers: 0, lost: 0, late: 0, wrong: 0, round_trip: Histogram::new() };
         Self { account, given_up: GivenUp::default(), every }
@@ -234,12 +234,12 @@ mod tests {
 
     #[test]
     fn an_answer_is_late_once_and_only_after_its_request_was_given_up() {
-        let mut books = Books::new(None);
-        books.gave_up(3);
+        let mut accounts = Accounts::new(None);
+        accounts.gave_up(3);
         for number in [2, 3, 3] {
-            books.came_late(number);
+            accounts.came_late(number);
         }
-        assert_eq!((books.account.lost, books.account.late), (1, 1));
+        assert_eq!((accounts.account.lost, accounts.account.late), (1, 1));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Meeting, Order, Performance, Respond};
+use btu_suite::activity::{Order, Performance, Rendezvous, Respond};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
@@ -30,7 +30,7 @@ impl Responder {
     /// Binds.
     pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
-        let post = Post::prepare(&Meeting::Listen(part.on), part.token, order.dscp, callers)?;
+        let post = Post::prepare(&Rendezvous::Listen(part.on), part.token, order.dscp, callers)?;
         Ok(Self { post, room: vec![0; message + 1], deadline: order.deadline })
     }
 

@@ -1,6 +1,6 @@
 //! What the closed forms answer, and up to where they hold.
 
-use btu_model::predict::{Doubt, Found, Prediction, last_that_holds};
+use btu_model::predict::{Found, Prediction, PredictionWarning, last_that_holds};
 use btu_model::{Answer, Warning};
 use btu_report::{Answered, Beyond, MostFound};
 
@@ -20,8 +20,8 @@ pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
     let found = last_that_holds(tried, search.turned.resolution(SHARE), within)?;
     let end = figure(search, Search::at(tried, found))?;
     // Beyond the bound, a lower bound is as good as the figure itself.
-    let Some(warning) = end.answer.warning.filter(|warning| is_doubtful(*warning, found)) else {
-        let answered = Answered::Formula { beyond: None, doubts: end.doubts };
+    let Some(warning) = end.answer.warning.filter(|warning| is_unreliable(*warning, found)) else {
+        let answered = Answered::Formula { beyond: None, warnings: end.warnings };
         return Ok(search.answer(tried, Some(found), end.answer.value, answered));
     };
     let holds = |value| figure(search, value).map(|figure| is_within(&figure) && figure.answer.warning.is_none());
@@ -31,12 +31,12 @@ pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
         holding => Some(holding),
     };
     let seconds = holding.map(|holding| figure(search, Search::at(inside, holding))).transpose()?;
-    let answered = Answered::Formula { beyond: Some(Beyond { warning, found }), doubts: end.doubts };
+    let answered = Answered::Formula { beyond: Some(Beyond { warning, found }), warnings: end.warnings };
     Ok(search.answer(tried, holding, seconds.and_then(|figure| figure.answer.value), answered))
 }
 
 /// Whether a warning speaks against what was found: that something is saturated, or too long even by a lower bound, is true.
-fn is_doubtful(warning: Warning, found: Found) -> bool {
+fn is_unreliable(warning: Warning, found: Found) -> bool {
     match warning {
         Warning::Saturated => false,
         Warning::Optimistic => found != Found::Never,
@@ -48,7 +48,7 @@ fn is_doubtful(warning: Warning, found: Found) -> bool {
 struct Figure {
     /// In seconds; with a warning if any flow that is asked about has one, since that might be the slowest.
     answer: Answer,
-    doubts: Vec<Doubt>,
+    warnings: Vec<PredictionWarning>,
 }
 
 fn figure(search: &Search<'_>, value: f64) -> anyhow::Result<Figure> {
@@ -57,7 +57,7 @@ fn figure(search: &Search<'_>, value: f64) -> anyhow::Result<Figure> {
         Some(transfer) if search.model.transfer_time.is_some() => transfer.seconds,
         _ => longest_delay(&prediction, search.model.flow.as_deref()),
     };
-    Ok(Figure { answer, doubts: prediction.doubts })
+    Ok(Figure { answer, warnings: prediction.warnings })
 }
 
 /// The longest mean delay of all flows, or that of one; the response time of those that wait for replies.
@@ -75,9 +75,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_formula_cannot_know_is_doubtful() {
-        assert!(!is_doubtful(Warning::Saturated, Found::UpTo(1.0)));
-        assert!(!is_doubtful(Warning::Optimistic, Found::Never));
-        assert!(is_doubtful(Warning::Optimistic, Found::Always) && is_doubtful(Warning::OutOfRange, Found::Never));
+    fn only_what_the_formula_cannot_know_is_unreliable() {
+        assert!(!is_unreliable(Warning::Saturated, Found::UpTo(1.0)));
+        assert!(!is_unreliable(Warning::Optimistic, Found::Never));
+        assert!(is_unreliable(Warning::Optimistic, Found::Always) && is_unreliable(Warning::OutOfRange, Found::Never));
     }
 }

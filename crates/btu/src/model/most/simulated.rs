@@ -1,6 +1,6 @@
 //! What the simulator answers: the network is simulated at every value that is looked at.
 
-use btu_medium::sim::{Doubt, FlowOutcome, Outcome};
+use btu_medium::sim::{FlowOutcome, Outcome, SimulationWarning};
 use btu_model::predict::last_that_holds;
 use btu_report::{Answered, MostFound};
 use btu_stats::Estimate;
@@ -43,7 +43,7 @@ struct Simulated {
     value: f64,
     /// The longest mean delay in seconds; none where queues fill all the time.
     delay: Option<Estimate>,
-    doubts: Vec<Doubt>,
+    warnings: Vec<SimulationWarning>,
 }
 
 impl Simulator<'_> {
@@ -57,7 +57,7 @@ impl Simulator<'_> {
             last_that_holds(tried, search.turned.resolution(SHARE), |value| self.is_within(bound, value, end))
         };
         let (found, surely, perhaps) = (up_to(&|delay| delay.value)?, up_to(&most)?, up_to(&least)?);
-        let Simulated { delay, doubts, .. } = self.at(Search::at(tried, found))?.clone();
+        let Simulated { delay, warnings, .. } = self.at(Search::at(tried, found))?.clone();
         let options = &self.search.model.check;
         let interval = (options.replications > 1).then(|| [surely, perhaps].map(|found| Search::at(tried, found)));
         let answered = Answered::Sim {
@@ -66,7 +66,7 @@ impl Simulator<'_> {
             figure_estimate: delay,
             replications: options.replications,
             seed: options.seed,
-            doubts,
+            warnings,
         };
         Ok(self.search.answer(tried, Some(found), delay.map(|delay| delay.value), answered))
     }
@@ -91,7 +91,7 @@ impl Simulator<'_> {
         let progress = |share: f64| self.bar.show((done + share) / USUAL.max(done + 1.0));
         let model = self.search.model;
         let outcome = simulated(&self.search.drawing(value)?, &model.check, progress)?;
-        Ok(Simulated { value, delay: longest_delay(&outcome, model.flow.as_deref()), doubts: outcome.doubts })
+        Ok(Simulated { value, delay: longest_delay(&outcome, model.flow.as_deref()), warnings: outcome.warnings })
     }
 }
 
@@ -99,8 +99,9 @@ impl Simulator<'_> {
 /// some. None where a flow is overloaded, so that its delay depends on how long one looks.
 fn longest_delay(outcome: &Outcome, flow: Option<&str>) -> Option<Estimate> {
     let is_asked = |name: &str| flow.is_none_or(|flow| flow == name);
-    let overloaded = |doubt: &Doubt| matches!(doubt, Doubt::Saturated { flow, .. } if is_asked(flow));
-    if outcome.doubts.iter().any(overloaded) {
+    let overloaded =
+        |warning: &SimulationWarning| matches!(warning, SimulationWarning::Saturated { flow, .. } if is_asked(flow));
+    if outcome.warnings.iter().any(overloaded) {
         return None;
     }
     let asked = outcome.flows.iter().filter(|flow| is_asked(&flow.name));

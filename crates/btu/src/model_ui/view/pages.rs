@@ -26,16 +26,16 @@ pub(super) fn help(frame: &mut Frame<'_>, area: Rect, place: u16, palette: Palet
     page(frame, area, "Keys (esc closes)", lines, place);
 }
 
-/// Every doubt with what was seen and what it means.
-pub(super) fn doubts(frame: &mut Frame<'_>, area: Rect, state: &State, place: u16, palette: Palette) {
-    let doubts = &state.answer.prediction.doubts;
+/// Every warning with what was seen and what it means.
+pub(super) fn warnings(frame: &mut Frame<'_>, area: Rect, state: &State, place: u16, palette: Palette) {
+    let warnings = &state.answer.prediction.warnings;
     let mut lines: Vec<Text<'_>> = Vec::new();
-    for doubt in doubts {
-        lines.push(Text::styled(doubt.place.clone(), palette.doubt()));
-        lines.push(Text::raw(format!("{}.", doubt.message)));
+    for warning in warnings {
+        lines.push(Text::styled(warning.place.clone(), palette.warning()));
+        lines.push(Text::raw(format!("{}.", warning.message)));
         lines.push(Text::default());
     }
-    if doubts.is_empty() {
+    if warnings.is_empty() {
         lines.push(Text::raw("Nothing speaks against these numbers beyond what the closed forms take for granted:"));
         lines.push(Text::default());
     }

@@ -63,7 +63,7 @@ fn kept(columns: &[Column], room: usize) -> Vec<&Column> {
 fn style(cell: &str, palette: Palette) -> Style {
     match cell {
         "saturated" => palette.problem(),
-        _ if cell.starts_with('>') => palette.doubt(),
+        _ if cell.starts_with('>') => palette.warning(),
         _ => Style::new(),
     }
 }

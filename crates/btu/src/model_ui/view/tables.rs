@@ -20,7 +20,7 @@ const CURVE: usize = 9;
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) -> u16 {
     let prediction = &state.answer.prediction;
     let width = usize::from(area.width);
-    let mut lines = doubts(prediction, width, palette);
+    let mut lines = warnings(prediction, width, palette);
     let transfer = prediction.transfer.as_ref().map(|at| transfer(at, width, palette)).unwrap_or_default();
     let media = media(prediction);
     // Two heads, and an empty line before the curve.
@@ -43,8 +43,8 @@ fn shares(room: usize, first: usize, second: usize) -> (usize, usize) {
 }
 
 /// One line: which places, and of what kind.
-fn doubts(prediction: &Prediction, width: usize, palette: Palette) -> Vec<Text<'static>> {
-    if prediction.doubts.is_empty() {
+fn warnings(prediction: &Prediction, width: usize, palette: Palette) -> Vec<Text<'static>> {
+    if prediction.warnings.is_empty() {
         return Vec::new();
     }
     let word = |warning| match warning {
@@ -53,11 +53,11 @@ fn doubts(prediction: &Prediction, width: usize, palette: Palette) -> Vec<Text<'
         Warning::OutOfRange => "out of range",
     };
     let mut told: Vec<String> =
-        prediction.doubts.iter().map(|doubt| format!("{} {}", doubt.place, word(doubt.warning))).collect();
+        prediction.warnings.iter().map(|warning| format!("{} {}", warning.place, word(warning.warning))).collect();
     told.dedup();
-    let is_grave = prediction.doubts.iter().any(|doubt| doubt.warning == Warning::Saturated);
+    let is_grave = prediction.warnings.iter().any(|warning| warning.warning == Warning::Saturated);
     let text = clipped(&format!("! {}", told.join(", ")), width.saturating_sub(8)) + " (w why)";
-    vec![Text::styled(text, if is_grave { palette.problem() } else { palette.doubt() })]
+    vec![Text::styled(text, if is_grave { palette.problem() } else { palette.warning() })]
 }
 
 /// A row of the table of segments and links.
@@ -127,7 +127,7 @@ fn media_table(media: &[Medium], most: usize, width: usize, palette: Palette) ->
 fn flow_table(prediction: &Prediction, most: usize, width: usize, palette: Palette) -> Vec<Text<'static>> {
     let flows = &prediction.flows;
     if flows.is_empty() {
-        return vec![Text::styled("The file draws no traffic: nothing to predict.", palette.doubt())];
+        return vec![Text::styled("The file draws no traffic: nothing to predict.", palette.warning())];
     }
     let shown = &flows[..if flows.len() > most { most.saturating_sub(1) } else { flows.len() }];
     let names: Vec<String> = shown.iter().map(|flow| flow.name.clone()).collect();
@@ -161,7 +161,7 @@ fn transfer(transfer: &TransferPrediction, width: usize, palette: Palette) -> Ve
     let simple = transfer.simple_seconds.map_or_else(|| "none".to_owned(), time);
     let (limit, style) = match transfer.limit {
         Limit::Software => ("the software limits", TITLE),
-        Limit::Network => ("the network limits", palette.doubt()),
+        Limit::Network => ("the network limits", palette.warning()),
         Limit::Saturated => ("the network is saturated", palette.problem()),
     };
     let size = btu_units::Bytes::new(transfer.size_bytes as u64);

@@ -117,8 +117,8 @@ fn help_and_warnings_fit() {
         let begin: String = what.chars().take(20).collect();
         assert!(help.contains(&begin), "{begin}: {help}");
     }
-    let doubts = bench.key(KeyCode::Esc).keys("w").screen(80, 24);
-    assert!(doubts.contains("there is no mean delay"), "{doubts}");
+    let warnings = bench.key(KeyCode::Esc).keys("w").screen(80, 24);
+    assert!(warnings.contains("there is no mean delay"), "{warnings}");
     let closed = bench.key(KeyCode::Esc).screen(80, 24);
     assert!(!closed.contains("there is no mean delay"), "{closed}");
 }

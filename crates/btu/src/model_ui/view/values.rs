@@ -26,7 +26,7 @@ fn lines(state: &State, width: u16, palette: Palette) -> (Vec<Text<'static>>, us
     let (mut lines, mut chosen, mut group) = (Vec::new(), 0, String::new());
     let filter = state.filter.text().trim();
     if !filter.is_empty() {
-        lines.push(Text::styled(clipped(&format!("with `{filter}` (esc: all)"), width.into()), palette.doubt()));
+        lines.push(Text::styled(clipped(&format!("with `{filter}` (esc: all)"), width.into()), palette.warning()));
     }
     let visible = state.visible();
     if visible.is_empty() {

@@ -23,7 +23,7 @@ pub(super) const KINDS: u64 = 10;
 /// So many are connected at a time at most: more than the agent gives places to.
 const THREADS: u64 = 256;
 /// Who is not shown out by then never will be.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Between two bytes of who says a handshake byte by byte.
 const DRIBBLE: Duration = Duration::from_millis(100);
 
@@ -109,10 +109,10 @@ impl Knowledge {
         let from = SocketAddr::from((Ipv4Addr::new(10, 66, network as u8, 1), 0));
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         socket.bind(&from.into()).expect("an address of this station");
-        match socket.connect_timeout(&self.agent.into(), PATIENCE) {
+        match socket.connect_timeout(&self.agent.into(), TIMEOUT) {
             Ok(()) => {
                 let stream = TcpStream::from(socket);
-                stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+                stream.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
                 stream.set_nodelay(true).expect("an option");
                 Some(stream)
             }

@@ -27,7 +27,7 @@ pub(crate) use trio::Trio;
 pub(crate) const RATED: [&str; 3] = ["alpha", "beta", "gamma"];
 
 /// How long anything may take that takes seconds.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A raised network of hosts.
 pub(crate) struct Hosts {
@@ -170,7 +170,7 @@ impl Hosts {
     }
 
     pub(crate) fn await_agent(&self, name: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         // In /proc/net/tcp6 or tcp: state 0A is LISTEN, 1CF9 is 7417.
         while !self.shell(name, "cat /proc/net/tcp /proc/net/tcp6").contains(":1CF9 00000000") {
             assert!(Instant::now() < deadline, "{name} does not listen: {}", self.log(name));
@@ -222,7 +222,7 @@ impl Hosts {
         for name in names {
             self.signal_agent(name, Signal::SIGHUP);
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         for (name, before) in names.iter().zip(before) {
             while count(name) == before {
                 assert!(Instant::now() < deadline, "{name} did not read its files again: {}", self.log(name));
@@ -317,7 +317,7 @@ impl Hosts {
 
 /// Waits for a child's end, and kills it when it takes too long.
 pub(crate) fn ended(mut child: Child) -> Output {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > deadline {
             child.kill().unwrap();

@@ -49,8 +49,8 @@ fn transports_of_one_machine_need_no_laboratory() {
     for result in results {
         let is_udp = result["result"]["kind"] == "udp";
         assert_eq!(sizes(result), if is_udp { vec![1, 1000] } else { vec![1, 1000, 70_000] });
-        let books = &result["result"]["books"];
-        assert_eq!((&books["wrong"], &books["sent"]), (&0.into(), &books["received"]), "{books}");
+        let accounts = &result["result"]["accounts"];
+        assert_eq!((&accounts["wrong"], &accounts["sent"]), (&0.into(), &accounts["received"]), "{accounts}");
         assert_eq!(result["run"]["state"], "complete");
     }
     assert!(btu(&["runs"]).contains("shared memory, local"));

@@ -133,9 +133,9 @@ fn left_by_the_dead() -> Vec<PathBuf> {
     let me = nix::unistd::geteuid().as_raw();
     let is_dead = |path: &PathBuf| {
         let is_mine = path.metadata().is_ok_and(|about| about.uid() == me);
-        is_mine && File::open(path.join("btu-house.lock")).is_ok_and(|owner| owner.try_lock_shared().is_ok())
+        is_mine && File::open(path.join("btu-testbed.lock")).is_ok_and(|owner| owner.try_lock_shared().is_ok())
     };
-    let runs = btu_testbed::house::private_directory("run").expect("a private directory");
+    let runs = btu_testbed::testbed::private_directory("run").expect("a private directory");
     let all = fs::read_dir(runs).expect("a readable directory").flatten().map(|entry| entry.path());
     all.filter(is_dead).collect()
 }

@@ -2,8 +2,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::{
-    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Meeting, Order, Relay,
-    Rounds, TcpReceive, TcpSend, UdpSend, Work,
+    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Order, Relay,
+    Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
 };
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
@@ -42,13 +42,13 @@ fn order(activity: Activity) -> Order {
 }
 
 fn sends(to: &str, work: Work) -> Order {
-    let meeting = Meeting::Connect(to.parse().unwrap());
+    let meeting = Rendezvous::Connect(to.parse().unwrap());
     order(Activity::TcpSend(TcpSend { meeting, token: [0; 16], message: Bytes::new(1000), work, window: None }))
 }
 
 fn datagrams(megabits: u64, seconds: u64) -> Order {
     order(Activity::UdpSend(UdpSend {
-        meeting: Meeting::Connect("192.0.2.1:9".parse().unwrap()),
+        meeting: Rendezvous::Connect("192.0.2.1:9".parse().unwrap()),
         token: [0; 16],
         message: Bytes::new(1000),
         offered: BitRate::from_megabits_per_second(megabits),
@@ -85,7 +85,8 @@ fn refusal(policy: &Policy, order: Order) -> String {
 #[test]
 fn a_refusal_names_the_rule_and_its_line() {
     let policy = policy();
-    let receive = TcpReceive { meeting: Meeting::Listen(HERE), token: [0; 16], message: Bytes::new(1), window: None };
+    let receive =
+        TcpReceive { meeting: Rendezvous::Listen(HERE), token: [0; 16], message: Bytes::new(1), window: None };
     assert_eq!(
         refusal(&policy, order(Activity::TcpReceive(receive))),
         "activity tcp-receive is not one of tcp-send, udp-send, disk, cpu: `activities` in line 2 of the agent's policy \
@@ -121,7 +122,7 @@ fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_
     let work = Work::Bytes(Bytes::new(1));
     let admits = |policy: &Policy, caller: &Caller, peer: &str| {
         let order = order(Activity::TcpSend(TcpSend {
-            meeting: Meeting::Connect(peer.parse().unwrap()),
+            meeting: Rendezvous::Connect(peer.parse().unwrap()),
             token: [0; 16],
             message: Bytes::new(1000),
             work,
@@ -130,7 +131,7 @@ fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_
         let admitted = policy.admit(order, caller, None);
         // Whom it may call may call it.
         let listens =
-            TcpReceive { meeting: Meeting::Listen(HERE), token: [0; 16], message: Bytes::new(1), window: None };
+            TcpReceive { meeting: Rendezvous::Listen(HERE), token: [0; 16], message: Bytes::new(1), window: None };
         let listener = policy.admit(self::order(Activity::TcpReceive(listens)), caller, None).unwrap();
         let address = peer.parse::<SocketAddr>().unwrap().ip();
         assert_eq!(listener.bounds.callers.hold(address), admitted.is_ok(), "{peer}");
@@ -355,7 +356,7 @@ fn shares_are_those_that_the_policy_names() {
 
 #[test]
 fn a_relay_is_never_for_others() {
-    let relay = || order(Activity::FtpRelay(FtpRelay { address: HERE, doorway: "/run/docker.sock".into() }));
+    let relay = || order(Activity::FtpRelay(FtpRelay { address: HERE, egress_proxy: "/run/docker.sock".into() }));
     assert!(refusal(&Policy::default(), relay()).contains("activities"));
     let all = Policy { activities: Rule::default_of(vec!["ftp-relay".to_owned()]), ..Policy::default() };
     assert!(refusal(&all, relay()).contains("no policy changes"));

@@ -40,7 +40,7 @@ impl Process {
         tell(&mut self.orders, &order_json.replace('\n', " ")).await.map_err(|error| error.to_string())?;
         match self.words.next().await? {
             Some((word, _)) => Ok(word),
-            None => Err(epitaph(&mut self.child).await),
+            None => Err(exit_reason(&mut self.child).await),
         }
     }
 }
@@ -72,7 +72,7 @@ pub(super) async fn tell(orders: &mut ChildStdin, line: &str) -> std::io::Result
     orders.flush().await
 }
 
-pub(super) async fn epitaph(child: &mut Child) -> String {
+pub(super) async fn exit_reason(child: &mut Child) -> String {
     match timeout(EXIT_LIMIT, child.wait()).await {
         Ok(Ok(status)) => describe(status),
         Ok(Err(error)) => format!("its end could not be seen: {error}"),

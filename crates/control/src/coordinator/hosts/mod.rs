@@ -1,26 +1,26 @@
 //! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they were lost.
 //!
 //! ```text
-//! way      how an agent is reached: TLS; the user's own OpenSSH (ssh), which copies a program there; a child of this program (pipe)
-//! guest    one host: its agent, its reservation, its clock (clock), kept by a task of its own
-//! party    all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
-//! notes    a run on them: what they were like before and after
+//! way          how an agent is reached: TLS; the user's own OpenSSH (ssh), which copies a program there; a child of this program (pipe)
+//! remote_host  one host: its agent, its reservation, its clock (clock), kept by a task of its own
+//! host_set     all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
+//! notes        a run on them: what they were like before and after
 //! worker_host  one host whose workers are directed one by one, here or elsewhere, for what is measured between two ends
-//! roll     every host of an inventory greeted at once, for `btu hosts check`
+//! roll         every host of an inventory greeted at once, for `btu hosts check`
 //! ```
 
 mod clock;
-mod guest;
+mod host_set;
 mod notes;
-mod party;
 mod pipe;
 mod program;
+mod remote_host;
 mod roll;
 mod ssh;
 mod survey;
 #[cfg(test)]
 mod tests;
-mod way;
+mod transport;
 mod worker_host;
 
 use std::path::PathBuf;
@@ -28,18 +28,18 @@ use std::time::Duration;
 
 use btu_suite::network::Reached;
 
+pub use host_set::HostSet;
 pub use notes::crowd;
-pub use party::Party;
 pub use program::Program;
 pub use roll::roll_call;
-pub(crate) use ssh::fuzz_words as fuzz_ssh_words;
+pub(crate) use ssh::fuzz_messages as fuzz_ssh_words;
 pub use survey::Survey;
-pub use way::Keys;
+pub use transport::Keys;
 pub use worker_host::{PreparedWorker, Stop, WorkerHost};
 
-pub(super) use guest::{Guest, Purpose, Return};
+pub(super) use host_set::runtime;
 pub(super) use notes::{Notes, measured};
-pub(super) use party::runtime;
+pub(super) use remote_host::{Purpose, Reconnected, RemoteHost};
 
 /// A host to be reached.
 #[derive(Debug, Clone)]
@@ -64,5 +64,5 @@ pub struct Access {
     /// Who asks, for the messages that others get; over TLS the certificate's name counts instead.
     pub controller: String,
     /// For how long a host that was lost is called again.
-    pub patience: Duration,
+    pub timeout: Duration,
 }

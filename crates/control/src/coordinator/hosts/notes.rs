@@ -8,13 +8,13 @@ use btu_suite::network::HostName;
 use btu_suite::record::HostClock;
 use serde_json::{Value, json};
 
-use super::super::alarm::Alarm;
 use super::super::error::CoordinatorError;
+use super::super::run_monitor::RunMonitor;
 use super::super::session::{self, Journal};
 use super::super::stage::Stage;
 use super::super::study::Study;
 use super::super::{Observer, Phase};
-use super::guest::Return;
+use super::remote_host::Reconnected;
 use crate::environment::{Environment, differences};
 use crate::protocol::DescribeReply;
 
@@ -35,17 +35,17 @@ pub(in super::super) async fn measured<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
     stage: &mut Stage,
-    alarm: &mut Alarm<'_>,
+    monitor: &mut RunMonitor<'_>,
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let notes = Notes(journal);
     observer.phase(Phase::Reserve);
-    alarm.guard(stage.reserve(&journal.lock.run().to_string())).await?;
-    let before = alarm.guard(stage.describe(false)).await?;
+    monitor.guard(stage.reserve(&journal.lock.run().to_string())).await?;
+    let before = monitor.guard(stage.describe(false)).await?;
     let before = notes.keep(stage, Moment::Before, before)?;
-    session::measure(journal, study, stage, alarm, began, observer).await?;
-    match alarm.guard(stage.describe(true)).await {
+    session::measure(journal, study, stage, monitor, began, observer).await?;
+    match monitor.guard(stage.describe(true)).await {
         Ok(after) => notes.compare(&before, &notes.keep(stage, Moment::After, after)?),
         // The result is there already.
         Err(error) if error.is_lost() => {
@@ -58,7 +58,11 @@ pub(in super::super) async fn measured<S: Study>(
 impl Notes<'_> {
     /// Stores what hosts are like whose agents were started again: such a host may have other settings than before, and its
     /// clock may have begun anew, so that what it showed before says nothing about its drift.
-    pub(in super::super) async fn returned(&self, stage: &mut Stage, found: &[Return]) -> Result<(), CoordinatorError> {
+    pub(in super::super) async fn returned(
+        &self,
+        stage: &mut Stage,
+        found: &[Reconnected],
+    ) -> Result<(), CoordinatorError> {
         if !found.iter().any(|found| found.restarted) {
             return Ok(());
         }

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::super::client::AgentLink;
 use super::super::error::CoordinatorError;
-use super::guest::{Guest, Purpose};
-use super::{Access, HostCall, party};
+use super::remote_host::{Purpose, RemoteHost};
+use super::{Access, HostCall, host_set};
 
 /// How long a roll call takes, for those who ask meanwhile.
 const ROLL_MS: u64 = 30_000;
@@ -26,7 +26,7 @@ const DEADLINE: Span = Span::from_seconds(5);
 /// # Errors
 /// Only what is wrong on this side; hosts that do not answer are part of the result.
 pub fn roll_call(calls: &[HostCall], access: &Access) -> Result<Roll, CoordinatorError> {
-    Ok(party::runtime()?.block_on(call_all(calls, access)))
+    Ok(host_set::runtime()?.block_on(call_all(calls, access)))
 }
 
 async fn call_all(calls: &[HostCall], access: &Access) -> Roll {
@@ -35,12 +35,12 @@ async fn call_all(calls: &[HostCall], access: &Access) -> Roll {
         controller: access.controller.clone(),
         left_ms: Arc::new(AtomicU64::new(ROLL_MS)),
     };
-    let (mut hosts, guests): (Vec<Greeted>, Vec<Option<Guest>>) =
+    let (mut hosts, remote_hosts): (Vec<Greeted>, Vec<Option<RemoteHost>>) =
         join_all(calls.iter().map(|call| greet(call, access, &purpose))).await.into_iter().unzip();
-    let mut ready: Vec<(usize, Guest)> =
-        guests.into_iter().enumerate().filter_map(|(number, guest)| Some((number, guest?))).collect();
+    let mut ready: Vec<(usize, RemoteHost)> =
+        remote_hosts.into_iter().enumerate().filter_map(|(number, remote_host)| Some((number, remote_host?))).collect();
     let (starts, within) = play(&ready, &mut hosts).await;
-    join_all(ready.iter_mut().map(|(_, guest)| guest.release())).await;
+    join_all(ready.iter_mut().map(|(_, remote_host)| remote_host.release())).await;
     let first = starts.iter().map(|(_, started)| *started).min().unwrap_or_default();
     let after_first = |started: i128| u64::try_from(started - first).unwrap_or_default();
     for (number, started) in &starts {
@@ -53,42 +53,46 @@ async fn call_all(calls: &[HostCall], access: &Access) -> Roll {
 }
 
 /// Calls one host; it is handed over where it could be reserved.
-async fn greet(call: &HostCall, access: &Access, purpose: &Purpose) -> (Greeted, Option<Guest>) {
+async fn greet(call: &HostCall, access: &Access, purpose: &Purpose) -> (Greeted, Option<RemoteHost>) {
     let greeted =
         |trouble, answer| Greeted { name: call.name.clone(), reached: call.reached.to_string(), trouble, answer };
-    let mut guest = match Guest::call(call, access).await {
-        Ok(guest) => guest,
+    let mut remote_host = match RemoteHost::call(call, access).await {
+        Ok(remote_host) => remote_host,
         Err(error) => return (greeted(Some(error.to_string()), None), None),
     };
     let mut answer = Answer {
-        btu_version: guest.hello.btu_version.clone(),
-        protocol: guest.hello.protocol,
-        activities: guest.hello.activities.clone(),
-        features: guest.hello.features.clone(),
+        btu_version: remote_host.hello.btu_version.clone(),
+        protocol: remote_host.hello.protocol,
+        activities: remote_host.hello.activities.clone(),
+        features: remote_host.hello.features.clone(),
         busy: None,
         clock: None,
         started_after_ns: None,
         environment: Value::Null,
         findings: Value::Null,
     };
-    match looked_at(&mut guest, purpose, &mut answer).await {
-        Ok(()) => (greeted(None, Some(answer)), Some(guest)),
+    match looked_at(&mut remote_host, purpose, &mut answer).await {
+        Ok(()) => (greeted(None, Some(answer)), Some(remote_host)),
         Err(CoordinatorError::Busy { busy, .. }) => {
             answer.busy = Some(busy);
             (greeted(None, Some(answer)), None)
         }
         Err(error) => {
-            guest.release().await;
+            remote_host.release().await;
             (greeted(Some(error.to_string()), Some(answer)), None)
         }
     }
 }
 
 /// Reserves a host and looks at it, in this order: a look is felt by what is measured there.
-async fn looked_at(guest: &mut Guest, purpose: &Purpose, answer: &mut Answer) -> Result<(), CoordinatorError> {
-    guest.reserve(purpose).await?;
-    answer.clock = guest.clock();
-    let described = guest.describe().await?;
+async fn looked_at(
+    remote_host: &mut RemoteHost,
+    purpose: &Purpose,
+    answer: &mut Answer,
+) -> Result<(), CoordinatorError> {
+    remote_host.reserve(purpose).await?;
+    answer.clock = remote_host.clock();
+    let described = remote_host.describe().await?;
     let document = |json: &str| serde_json::from_str(json).unwrap_or(Value::Null);
     answer.environment = document(&described.environment_json);
     answer.findings = document(&described.findings_json);
@@ -96,11 +100,11 @@ async fn looked_at(guest: &mut Guest, purpose: &Purpose, answer: &mut Answer) ->
 }
 
 /// A host that takes part, by its number in the roll.
-type Player<'a> = &'a (usize, Guest);
+type Player<'a> = &'a (usize, RemoteHost);
 
 /// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how far that is true. Who fails
 /// says so in `hosts`.
-async fn play(ready: &[(usize, Guest)], hosts: &mut [Greeted]) -> (Vec<(usize, i128)>, u64) {
+async fn play(ready: &[(usize, RemoteHost)], hosts: &mut [Greeted]) -> (Vec<(usize, i128)>, u64) {
     let order = &Order::new(0, DEADLINE, Activity::Null);
     let prepare = |mut link: AgentLink| async move { link.prepare(1, 0, order).await };
     let prepared = together(ready.iter().collect(), hosts, prepare).await;
@@ -111,9 +115,9 @@ async fn play(ready: &[(usize, Guest)], hosts: &mut [Greeted]) -> (Vec<(usize, i
     let collect = |mut link: AgentLink| async move { link.collect(HostRole::Test.into(), 1, vec![0], DEADLINE).await };
     let mut starts = Vec::with_capacity(ready.len());
     let mut within = 0;
-    for ((number, guest), account) in together(players, hosts, collect).await {
+    for ((number, remote_host), account) in together(players, hosts, collect).await {
         let report = account.results.into_iter().find_map(|(_, result)| result.ok());
-        if let Some((report, clock)) = report.zip(guest.clock()) {
+        if let Some((report, clock)) = report.zip(remote_host.clock()) {
             starts.push((*number, i128::from(report.started.nanoseconds()) - i128::from(clock.offset_ns)));
             within = within.max(clock.round_trip_ns);
         }
@@ -130,7 +134,7 @@ async fn together<'a, T, Doing>(
 where
     Doing: Future<Output = Result<T, CoordinatorError>>,
 {
-    let done = join_all(players.iter().map(|(_, guest)| act(guest.link.clone()))).await;
+    let done = join_all(players.iter().map(|(_, remote_host)| act(remote_host.link.clone()))).await;
     let mut still = Vec::with_capacity(players.len());
     for (player, done) in players.into_iter().zip(done) {
         match done {

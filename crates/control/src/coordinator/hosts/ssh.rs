@@ -196,7 +196,7 @@ fn shown(said: &str) -> String {
 }
 
 /// For fuzzers: any octets as what comes over ssh before the agent's first.
-pub(crate) fn fuzz_words(octets: &[u8]) {
+pub(crate) fn fuzz_messages(octets: &[u8]) {
     let mut octets = octets;
     // There is nothing to wait for.
     let heard = hear(&mut octets).now_or_never();

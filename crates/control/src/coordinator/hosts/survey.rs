@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use btu_suite::accounting;
 use btu_suite::activity::{Activity, Order, Request, Respond, Token, Transport};
-use btu_suite::books;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::{HostName, HostRole, Impairment, Impairments};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan};
@@ -73,7 +73,7 @@ async fn reach_one(stage: &mut Stage, call: [&HostName; 2], token: Token) -> Res
     let script = asking(call, token);
     let played = timeout(REACH_LIMIT, stage.play(&script)).await;
     let message = match played {
-        Ok(Ok(scene)) => match books::balance(None, &script, &scene).faults.into_iter().next() {
+        Ok(Ok(scene)) => match accounting::balance(None, &script, &scene).faults.into_iter().next() {
             None => return Ok(()),
             Some(fault) => fault,
         },

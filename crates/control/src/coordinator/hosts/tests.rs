@@ -19,12 +19,12 @@ use crate::coordinator::error::CoordinatorError;
 use crate::trust::{Authority, Identity, Role, server_config};
 
 /// An authority of one test's own.
-struct House {
+struct TestAuthority {
     directory: TempDir,
     authority: Authority,
 }
 
-impl House {
+impl TestAuthority {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let authority = Authority::create(&directory.path().join("keys")).unwrap();
@@ -44,7 +44,7 @@ impl House {
             binary: Program::at("/nowhere".into()),
             executable: "/nowhere".into(),
             controller: "a test".to_owned(),
-            patience: Duration::from_secs(1),
+            timeout: Duration::from_secs(1),
         }
     }
 }
@@ -52,10 +52,10 @@ impl House {
 /// Calls what listens at `address` by the name of alpha.
 fn call(address: SocketAddr, access: &Access) -> CoordinatorError {
     let call = HostCall { name: "alpha".to_owned(), reached: Reached::Tls { address: address.to_string() } };
-    runtime().unwrap().block_on(async { Guest::call(&call, access).await.map(drop) }).unwrap_err()
+    runtime().unwrap().block_on(async { RemoteHost::call(&call, access).await.map(drop) }).unwrap_err()
 }
 
-/// A listener on a thread of its own, for one guest.
+/// A listener on a thread of its own, for one remote host.
 fn listen(serve: impl FnOnce(std::net::TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -81,9 +81,9 @@ fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
 
 #[test]
 fn nobody_there() {
-    let mut house = House::new();
+    let mut authority = TestAuthority::new();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error = call(address, &house.access());
+    let error = call(address, &authority.access());
     assert!(error.may_pass(), "{error:?}");
     let text = error.to_string();
     assert!(text.contains("host alpha cannot be reached") && text.contains("does `btu agent` run there"), "{text}");
@@ -91,49 +91,49 @@ fn nobody_there() {
 
 #[test]
 fn somebody_who_sends_garbage() {
-    let mut house = House::new();
+    let mut authority = TestAuthority::new();
     let address = listen(|mut stream| {
         stream.write_all(b"SSH-2.0-OpenSSH_9.2p1\r\n").unwrap();
         assert!(stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0), "it was greeted");
     });
-    let error = call(address, &house.access());
+    let error = call(address, &authority.access());
     assert!(matches!(error, CoordinatorError::NotTrusted { .. }), "{error:?}");
     assert!(error.to_string().contains("alpha"), "{error}");
 }
 
 #[test]
 fn somebody_who_says_nothing() {
-    let mut house = House::new();
+    let mut authority = TestAuthority::new();
     let address = listen(|mut stream| {
         // Until the caller has had enough.
         while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
     });
-    let error = call(address, &house.access());
+    let error = call(address, &authority.access());
     assert!(error.may_pass() && error.to_string().contains("no answer within"), "{error:?}");
 }
 
 #[test]
 fn an_agent_of_another_authority() {
-    let (mut house, mut foreign) = (House::new(), House::new());
+    let (mut authority, mut foreign) = (TestAuthority::new(), TestAuthority::new());
     let config = server_config(&foreign.identity("alpha", Role::Agent), None).unwrap();
-    let error = call(serve_old_agent(config), &house.access());
+    let error = call(serve_old_agent(config), &authority.access());
     assert!(matches!(error, CoordinatorError::NotTrusted { .. }) && !error.may_pass(), "{error:?}");
     assert!(error.to_string().contains("alpha"), "{error}");
 }
 
 #[test]
 fn an_agent_that_is_somebody_else() {
-    let mut house = House::new();
-    let config = server_config(&house.identity("beta", Role::Agent), None).unwrap();
-    let error = call(serve_old_agent(config), &house.access());
+    let mut authority = TestAuthority::new();
+    let config = server_config(&authority.identity("beta", Role::Agent), None).unwrap();
+    let error = call(serve_old_agent(config), &authority.access());
     assert!(matches!(error, CoordinatorError::NotTrusted { .. }), "{error:?}");
 }
 
 #[test]
 fn an_agent_of_another_version() {
-    let mut house = House::new();
-    let config = server_config(&house.identity("alpha", Role::Agent), None).unwrap();
-    let error = call(serve_old_agent(config), &house.access());
+    let mut authority = TestAuthority::new();
+    let config = server_config(&authority.identity("alpha", Role::Agent), None).unwrap();
+    let error = call(serve_old_agent(config), &authority.access());
     assert!(matches!(error, CoordinatorError::Version { .. }), "{error:?}");
     let said = error.to_string();
     assert!(said.starts_with("host alpha: this agent speaks protocol 1 and the controller 2 (btu "), "{said}");
@@ -142,23 +142,23 @@ fn an_agent_of_another_version() {
 
 #[test]
 fn no_identity_and_no_code() {
-    let mut house = House::new();
-    let access = Access { keys: Keys::default(), ..house.access() };
+    let mut authority = TestAuthority::new();
+    let access = Access { keys: Keys::default(), ..authority.access() };
     let error = call("127.0.0.1:9".parse().unwrap(), &access).to_string();
     assert!(error.contains("--identity FILE"), "{error}");
     let reached = Reached::Pairing { address: "127.0.0.1:9".to_owned() };
     let call = HostCall { name: "alpha".to_owned(), reached };
-    let error = runtime().unwrap().block_on(async { Guest::call(&call, &access).await.map(drop) }).unwrap_err();
+    let error = runtime().unwrap().block_on(async { RemoteHost::call(&call, &access).await.map(drop) }).unwrap_err();
     assert!(error.to_string().contains("--pair alpha=CODE"), "{error}");
 }
 
 #[test]
 fn no_ssh_here() {
-    let mut house = House::new();
-    let binary = house.directory.path().join("btu");
+    let mut authority = TestAuthority::new();
+    let binary = authority.directory.path().join("btu");
     std::fs::write(&binary, "#!/bin/sh\n").unwrap();
-    let access = Access { ssh_program: "/nowhere/ssh".into(), binary: Program::at(binary), ..house.access() };
+    let access = Access { ssh_program: "/nowhere/ssh".into(), binary: Program::at(binary), ..authority.access() };
     let call = HostCall { name: "alpha".to_owned(), reached: Reached::Ssh { destination: "alpha".to_owned() } };
-    let error = runtime().unwrap().block_on(async { Guest::call(&call, &access).await.map(drop) }).unwrap_err();
+    let error = runtime().unwrap().block_on(async { RemoteHost::call(&call, &access).await.map(drop) }).unwrap_err();
     assert!(!error.may_pass() && error.to_string().contains("is OpenSSH installed"), "{error:?}");
 }

@@ -20,7 +20,7 @@ use tokio::time::sleep;
 
 use super::super::client::AgentLink;
 use super::super::error::CoordinatorError;
-use super::guest::{Guest, Purpose};
+use super::remote_host::{Purpose, RemoteHost};
 use super::{Access, HostCall, notes};
 use crate::protocol::Direction;
 
@@ -50,7 +50,7 @@ enum Agent {
     /// On this machine, behind a socket that only this user can open.
     Local(AgentLink),
     /// Reserved for the run.
-    Reserved { controller: String, host: Box<Mutex<Guest>> },
+    Reserved { controller: String, host: Box<Mutex<RemoteHost>> },
 }
 
 /// A worker that waits for its start.
@@ -82,7 +82,7 @@ impl WorkerHost {
         let runtime = runtime()?;
         let (name, controller) = (call.name.clone(), access.controller.clone());
         let host = wait(&runtime, &stop, async {
-            let mut host = Guest::call(call, access).await?;
+            let mut host = RemoteHost::call(call, access).await?;
             host.reserve(&purpose(run.unwrap_or("a survey"), &controller, LOOK_MS)).await?;
             Ok(host)
         })?;
@@ -131,8 +131,8 @@ impl WorkerHost {
     ///
     /// # Errors
     /// A directory without room, a host that was lost, or why the caller shall not wait.
-    pub fn furnish(&self, directory: &Path, file: Bytes, seed: u64) -> Result<PathBuf, CoordinatorError> {
-        self.wait(async { self.link().await.furnish(directory, file, seed).await })
+    pub fn prepare_disk_file(&self, directory: &Path, file: Bytes, seed: u64) -> Result<PathBuf, CoordinatorError> {
+        self.wait(async { self.link().await.prepare_disk_file(directory, file, seed).await })
     }
 
     /// Has a worker made.

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use btu_suite::network::{HostName, HostRole, Impairment, Impairments, Machine, Machines};
 use btu_suite::record::{HostClock, MachineCpu, WireAccount};
-use btu_testbed::house::StationPlace;
+use btu_testbed::testbed::StationPlace;
 use btu_testbed::wire::WireClient;
 use futures_util::future::try_join_all;
 
 use super::super::client::{AgentLink, StationAccount};
 use super::super::error::CoordinatorError;
-use super::super::hosts::{Guest, Purpose, Return};
+use super::super::hosts::{Purpose, Reconnected, RemoteHost};
 use super::super::programs::{Crew, Site};
 
 /// How long what is left of a cell on the network may take to have gone; a queue that holds more is no usual one.
@@ -23,7 +23,7 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The raised testbed.
-pub(super) struct House {
+pub(super) struct Testbed {
     pub(super) agents: Vec<(HostName, AgentLink)>,
     /// By the names that scripts know them by.
     places: BTreeMap<HostName, StationPlace>,
@@ -38,14 +38,14 @@ pub(super) struct House {
 pub(super) struct Hosts {
     pub(super) machines: Machines,
     /// In the order of the machines.
-    pub(super) guests: Vec<(HostName, Guest)>,
+    pub(super) reached: Vec<(HostName, RemoteHost)>,
     pub(super) purpose: Purpose,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
     /// What happens to incoming packets; nothing when that is not known.
     impairments: Option<Impairments>,
 }
 
-impl House {
+impl Testbed {
     pub(super) fn new(
         agents: Vec<(HostName, AgentLink)>,
         places: BTreeMap<HostName, StationPlace>,
@@ -101,20 +101,20 @@ fn clocks_of(machine: &MachineCpu) -> MachineCpu {
 impl Hosts {
     pub(super) fn new(
         machines: Machines,
-        guests: Vec<(HostName, Guest)>,
+        remote_hosts: Vec<(HostName, RemoteHost)>,
         purpose: Purpose,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
-        Self { machines, guests, purpose, patience, impairments: Some(Impairments::new()) }
+        Self { machines, reached: remote_hosts, purpose, timeout, impairments: Some(Impairments::new()) }
     }
 
     fn machine(&self, host: &HostName) -> Option<&Machine> {
         self.machines.of(host)
     }
 
-    fn guest(&mut self, host: &HostName) -> Result<&mut Guest, CoordinatorError> {
-        let found = self.guests.iter_mut().find(|(name, _)| name == host);
-        found.map(|(_, guest)| guest).ok_or_else(|| super::missing(host))
+    fn remote_host(&mut self, host: &HostName) -> Result<&mut RemoteHost, CoordinatorError> {
+        let found = self.reached.iter_mut().find(|(name, _)| name == host);
+        found.map(|(_, remote_host)| remote_host).ok_or_else(|| super::missing(host))
     }
 
     pub(super) fn address(&self, host: &HostName) -> Option<IpAddr> {
@@ -133,7 +133,7 @@ impl Hosts {
             // A study has hosts of other names, and impairs nothing.
             let Some(address) = self.address(&host) else { continue };
             let impairment = wanted.get(&host).copied().unwrap_or(Impairment::NONE);
-            self.guest(&host)?.link.impair(address, impairment, seed.wrapping_add(role as u64)).await?;
+            self.remote_host(&host)?.link.impair(address, impairment, seed.wrapping_add(role as u64)).await?;
         }
         self.impairments = Some(wanted.clone());
         Ok(())
@@ -148,13 +148,13 @@ impl Hosts {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for (host, impairment) in wanted {
             let address = self.address(host).ok_or_else(|| super::missing(host))?;
-            let guest = self.guest(host)?;
-            match guest.link.impair(address, *impairment, seed).await {
-                Ok(_) => drop(guest.link.impair(address, Impairment::NONE, seed).await?),
+            let remote_host = self.remote_host(host)?;
+            match remote_host.link.impair(address, *impairment, seed).await {
+                Ok(_) => drop(remote_host.link.impair(address, Impairment::NONE, seed).await?),
                 Err(CoordinatorError::Impair { message, .. }) => {
                     match reasons.iter_mut().find(|(why, _)| *why == message) {
-                        Some((_, names)) => names.push(guest.name.clone()),
-                        None => reasons.push((message, vec![guest.name.clone()])),
+                        Some((_, names)) => names.push(remote_host.name.clone()),
+                        None => reasons.push((message, vec![remote_host.name.clone()])),
                     }
                 }
                 Err(error) => return Err(error),
@@ -164,7 +164,7 @@ impl Hosts {
     }
 
     pub(super) fn clocks(&self) -> BTreeMap<HostName, HostClock> {
-        self.guests.iter().filter_map(|(host, guest)| Some((host.clone(), guest.clock()?))).collect()
+        self.reached.iter().filter_map(|(host, remote_host)| Some((host.clone(), remote_host.clock()?))).collect()
     }
 
     fn name(&self, host: &HostName) -> String {
@@ -186,22 +186,24 @@ impl Hosts {
     pub(super) async fn reserve(&mut self, run: &str) -> Result<(), CoordinatorError> {
         run.clone_into(&mut self.purpose.run);
         let purpose = &self.purpose;
-        let reserving = self.guests.iter_mut().map(|(_, guest)| async move {
-            guest.release().await;
-            guest.reserve(purpose).await
+        let reserving = self.reached.iter_mut().map(|(_, remote_host)| async move {
+            remote_host.release().await;
+            remote_host.reserve(purpose).await
         });
         try_join_all(reserving).await.map(drop)
     }
 
     /// An error where a reservation has ended.
     pub(super) async fn still_ours(&mut self) -> Result<(), CoordinatorError> {
-        try_join_all(self.guests.iter_mut().map(|(_, guest)| guest.link.renew(self.purpose.left()))).await.map(drop)
+        try_join_all(self.reached.iter_mut().map(|(_, remote_host)| remote_host.link.renew(self.purpose.left())))
+            .await
+            .map(drop)
     }
 
     /// Finds the hosts that were lost; who was not, is not told of.
-    pub(super) async fn find(&mut self) -> Result<Vec<Return>, CoordinatorError> {
-        let (since, patience, purpose) = (Instant::now(), self.patience, &self.purpose);
-        let finding = self.guests.iter_mut().map(|(_, guest)| guest.find(purpose, since, patience));
+    pub(super) async fn find(&mut self) -> Result<Vec<Reconnected>, CoordinatorError> {
+        let (since, timeout, purpose) = (Instant::now(), self.timeout, &self.purpose);
+        let finding = self.reached.iter_mut().map(|(_, remote_host)| remote_host.find(purpose, since, timeout));
         let found = try_join_all(finding).await?;
         // Where a reservation has ended, so has the impairment: everybody is told again.
         self.impairments = None;
@@ -242,6 +244,6 @@ impl Hosts {
     }
 
     pub(super) async fn release(&mut self) {
-        futures_util::future::join_all(self.guests.iter_mut().map(|(_, guest)| guest.release())).await;
+        futures_util::future::join_all(self.reached.iter_mut().map(|(_, remote_host)| remote_host.release())).await;
     }
 }

@@ -11,7 +11,7 @@ use btu_suite::script::{Role, Script};
 use super::super::client::StationAccount;
 
 /// What is seen beside the accounts.
-pub(super) struct Surroundings {
+pub(super) struct HostMetrics {
     pub(super) machine: MachineCpu,
     pub(super) wire: WireAccount,
     /// Where hosts' clocks stand; all stations of a local testbed share one.
@@ -20,8 +20,8 @@ pub(super) struct Surroundings {
 }
 
 /// What was seen of `script`.
-pub(super) fn observation(script: &Script, accounts: Vec<StationAccount>, surroundings: Surroundings) -> Observation {
-    let Surroundings { machine, wire, clocks, began } = surroundings;
+pub(super) fn observation(script: &Script, accounts: Vec<StationAccount>, surroundings: HostMetrics) -> Observation {
+    let HostMetrics { machine, wire, clocks, began } = surroundings;
     let stations = accounts.iter().map(|account| account.cpu.clone()).collect();
     let mut results: BTreeMap<usize, Result<Report, Failure>> =
         accounts.into_iter().flat_map(|account| account.results).collect();

@@ -42,7 +42,7 @@ fn a_healthy_host_has_nothing_to_complain_of() {
 /// A topic, how bad it is, and what makes it so.
 type Break = (&'static str, Health, fn(&mut Facts));
 
-/// Each fact that is wrong is found, by its topic and nothing else, says why it matters, and mostly what mends it.
+/// Each fact that is wrong is found, by its topic and nothing else, says why it matters, and mostly what fixes it.
 #[test]
 fn whatever_is_wrong_is_found_and_nothing_else() {
     let broken: [Break; 18] = [
@@ -89,7 +89,7 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
         let complaints: Vec<_> = judge(&facts).into_iter().filter(|finding| finding.health != Health::Ok).collect();
         let [found] = &complaints[..] else { panic!("{topic}: {complaints:?}") };
         assert_eq!((found.topic.as_str(), found.health), (topic, health));
-        assert!(!found.seen.is_empty() && !found.matters.is_empty(), "{found:?}");
+        assert!(!found.observed.is_empty() && !found.impact.is_empty(), "{found:?}");
     }
 }
 
@@ -105,16 +105,16 @@ fn advice_gives_rights_to_a_group_and_to_nobody_else() {
         [("capabilities", "chmod 0750"), ("idle states", "chmod 0660"), ("io_uring", "io_uring_group=")]
     {
         let finding = of(&facts, topic);
-        let advice = finding.mend.unwrap();
+        let advice = finding.fix.unwrap();
         assert!(advice.contains("groupadd -f btu") && advice.contains(given), "{advice}");
-        assert!(finding.matters.contains("group"), "{}", finding.matters);
+        assert!(finding.impact.contains("group"), "{}", finding.impact);
         assert!(
             !advice.contains("cap_net_raw") && !advice.contains("0666") && !advice.contains("disabled=0"),
             "{advice}"
         );
     }
     // A change of the group or the mode takes a file's capabilities away.
-    let advice = of(&facts, "capabilities").mend.unwrap();
+    let advice = of(&facts, "capabilities").fix.unwrap();
     assert!(advice.ends_with("&& setcap cap_net_admin+ep $b"), "{advice}");
 }
 
@@ -123,7 +123,10 @@ fn deep_sleep_is_no_trouble_where_it_can_be_forbidden() {
     let mut facts = healthy();
     let name = "C10".to_owned();
     facts.environment.processor.idle_states = vec![IdleState { name, exit_latency_us: Some(890), disabled: false }];
-    assert_eq!(of(&facts, "idle states").seen, "C10 takes up to 890 us to wake from; btu can forbid it during a run");
+    assert_eq!(
+        of(&facts, "idle states").observed,
+        "C10 takes up to 890 us to wake from; btu can forbid it during a run"
+    );
     facts.latency_request = false;
     facts.environment.processor.idle_states[0].disabled = true;
     assert_eq!(of(&facts, "idle states").health, Health::Ok);

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn issued(house: &mut House) -> (PathBuf, String) {
-    let path = house.directory.path().join("alpha.pem");
-    house.authority.issue("alpha", Role::Agent, 30, &path).unwrap();
+fn issued(authority: &mut TestAuthority) -> (PathBuf, String) {
+    let path = authority.directory.path().join("alpha.pem");
+    authority.authority.issue("alpha", Role::Agent, 30, &path).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     (path, text)
 }
@@ -21,24 +21,26 @@ fn error_of(path: &Path, text: &str) -> String {
 
 #[test]
 fn files_of_keys_are_private_and_never_overwritten() {
-    let mut house = House::new();
-    let (path, text) = issued(&mut house);
-    for private in [&path, &house.directory.path().join("authority.key"), &house.directory.path().join("issued.json")] {
+    let mut authority = TestAuthority::new();
+    let (path, text) = issued(&mut authority);
+    for private in
+        [&path, &authority.directory.path().join("authority.key"), &authority.directory.path().join("issued.json")]
+    {
         assert_eq!(std::fs::metadata(private).unwrap().permissions().mode() & 0o777, 0o600, "{}", private.display());
     }
-    let again = house.authority.issue("alpha", Role::Agent, 30, &path).unwrap_err().to_string();
+    let again = authority.authority.issue("alpha", Role::Agent, 30, &path).unwrap_err().to_string();
     assert!(again.contains("exists already"), "{again}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-    assert_eq!(house.authority.issued().len(), 1);
-    drop(house.authority);
-    let again = Authority::create(house.directory.path()).unwrap_err().to_string();
+    assert_eq!(authority.authority.issued().len(), 1);
+    drop(authority.authority);
+    let again = Authority::create(authority.directory.path()).unwrap_err().to_string();
     assert!(again.contains("authority.key exists already"), "{again}");
 }
 
 #[test]
 fn a_file_that_others_can_read_is_refused() {
-    let mut house = House::new();
-    let (path, _) = issued(&mut house);
+    let mut authority = TestAuthority::new();
+    let (path, _) = issued(&mut authority);
     for mode in [0o640, 0o604, 0o620, 0o666] {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let error = Identity::load(&path).unwrap_err().to_string();
@@ -48,9 +50,9 @@ fn a_file_that_others_can_read_is_refused() {
 
 #[test]
 fn a_lapsed_identity_says_since_when() {
-    let mut house = House::new();
-    let lapsed = house.lapsed("alpha", Role::Agent);
-    let path = house.directory.path().join("alpha.pem");
+    let mut authority = TestAuthority::new();
+    let lapsed = authority.lapsed("alpha", Role::Agent);
+    let path = authority.directory.path().join("alpha.pem");
     files::fill(files::create(&path, files::PRIVATE).unwrap(), &path, &lapsed.to_pem()).unwrap();
     let error = Identity::load(&path).unwrap_err().to_string();
     assert!(error.starts_with("the certificate of agent alpha lapsed on 20"), "{error}");
@@ -59,12 +61,12 @@ fn a_lapsed_identity_says_since_when() {
 
 #[test]
 fn damaged_files_are_named_and_keys_never() {
-    let mut house = House::new();
-    let (path, text) = issued(&mut house);
+    let mut authority = TestAuthority::new();
+    let (path, text) = issued(&mut authority);
     let key = text.split("PRIVATE KEY-----").nth(1).unwrap().replace(['\n', '-'], "");
     let key = key.trim_end_matches("END ");
     assert!(key.len() > 40);
-    let other = house.identity("beta", Role::Agent).to_pem();
+    let other = authority.identity("beta", Role::Agent).to_pem();
     let swapped =
         text.replace(key, other.split("PRIVATE KEY-----").nth(1).unwrap().trim_end_matches("-----END ").trim());
     let whole = text.len();
@@ -82,7 +84,7 @@ fn damaged_files_are_named_and_keys_never() {
         assert!(error.contains("alpha.pem is not an identity"), "{error}");
         assert!(!error.contains(&key[20..40]), "{error}");
     }
-    let debug = format!("{:?} {:?}", Identity::parse("it", text.as_bytes()).unwrap(), house.authority);
+    let debug = format!("{:?} {:?}", Identity::parse("it", text.as_bytes()).unwrap(), authority.authority);
     assert!(!debug.contains(&key[20..40]) && debug.contains("alpha"), "{debug}");
 }
 
@@ -100,19 +102,19 @@ fn names_are_those_of_hosts() {
 
 #[test]
 fn revoking_takes_what_was_named() {
-    let mut house = House::new();
-    let (first, second) = (house.identity("alpha", Role::Agent), house.identity("alpha", Role::Agent));
-    house.identity("alpha", Role::Controller);
+    let mut authority = TestAuthority::new();
+    let (first, second) = (authority.identity("alpha", Role::Agent), authority.identity("alpha", Role::Agent));
+    authority.identity("alpha", Role::Controller);
     let one = Choice { name: "alpha".into(), role: None, serial: Some(first.card().serial.clone()) };
-    assert_eq!(house.authority.revoke(&one).unwrap().len(), 1);
-    assert!(house.authority.revoke(&one).unwrap_err().to_string().contains("has issued no certificate of alpha"));
-    let list = Revocations::load(&house.authority.list_path()).unwrap();
+    assert_eq!(authority.authority.revoke(&one).unwrap().len(), 1);
+    assert!(authority.authority.revoke(&one).unwrap_err().to_string().contains("has issued no certificate of alpha"));
+    let list = Revocations::load(&authority.authority.list_path()).unwrap();
     assert_eq!(list.serials(), [first.card().serial.clone()]);
     let agents = Choice { name: "alpha".into(), role: Some(Role::Agent), serial: None };
-    assert_eq!(house.authority.revoke(&agents).unwrap()[0].card.serial, second.card().serial);
-    assert_eq!(Authority::list(house.directory.path()).unwrap(), house.authority.issued());
-    drop(house.authority);
-    let reopened = Authority::open(house.directory.path()).unwrap();
+    assert_eq!(authority.authority.revoke(&agents).unwrap()[0].card.serial, second.card().serial);
+    assert_eq!(Authority::list(authority.directory.path()).unwrap(), authority.authority.issued());
+    drop(authority.authority);
+    let reopened = Authority::open(authority.directory.path()).unwrap();
     assert_eq!((reopened.list_number(), reopened.issued().len()), (3, 3));
 }
 
@@ -148,11 +150,11 @@ const CODE: &str = "0000-0000-0000-0000-00000";
 
 #[test]
 fn the_last_three_days_are_told() {
-    let mut house = House::new();
+    let mut authority = TestAuthority::new();
     let now = now_unix_s();
     let mut with = |left_s: i64| {
         let validity = Validity { from_unix_s: now - DAY_S, to_unix_s: now + left_s };
-        house.authority.sign("alpha", Role::Agent, validity).unwrap().card().warning().unwrap_or_default()
+        authority.authority.sign("alpha", Role::Agent, validity).unwrap().card().warning().unwrap_or_default()
     };
     for (left_s, when) in
         [(-3600, "has lapsed"), (3600, "within a day"), (DAY_S + 3600, "in a day"), (3 * DAY_S - 60, "in 2 days")]

@@ -4,11 +4,11 @@ use rustls::{AlertDescription, CertificateError, Error, RootCertStore};
 
 use super::*;
 
-/// A house with an agent, and its end of a connection.
-fn agent() -> (House, Arc<ServerConfig>) {
-    let mut house = House::new();
-    let agent = house.identity("alpha", Role::Agent);
-    (house, server_config(&agent, None).unwrap())
+/// A authority with an agent, and its end of a connection.
+fn agent() -> (TestAuthority, Arc<ServerConfig>) {
+    let mut authority = TestAuthority::new();
+    let agent = authority.identity("alpha", Role::Agent);
+    (authority, server_config(&agent, None).unwrap())
 }
 
 fn alert(ends: &Ends) -> AlertDescription {
@@ -20,9 +20,9 @@ fn alert(ends: &Ends) -> AlertDescription {
 
 #[test]
 fn a_revoked_controller() {
-    let mut house = House::new();
-    let (agent, controller) = (house.identity("alpha", Role::Agent), house.identity("desk", Role::Controller));
-    let list = house.revoke("desk");
+    let mut authority = TestAuthority::new();
+    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    let list = authority.revoke("desk");
     let server = server_config(&agent, Some(&list)).unwrap();
     let ends = shake(&client_config(&controller, None).unwrap(), &server, "alpha");
     assert_eq!(ends.server, Err(Error::InvalidCertificate(CertificateError::Revoked)));
@@ -32,9 +32,9 @@ fn a_revoked_controller() {
 
 #[test]
 fn a_revoked_agent() {
-    let mut house = House::new();
-    let (agent, controller) = (house.identity("alpha", Role::Agent), house.identity("desk", Role::Controller));
-    let list = house.revoke("alpha");
+    let mut authority = TestAuthority::new();
+    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    let list = authority.revoke("alpha");
     let client = client_config(&controller, Some(&list)).unwrap();
     let ends = shake(&client, &server_config(&agent, None).unwrap(), "alpha");
     assert!(explained(&ends).contains("the certificate that hostb shows is revoked"));
@@ -42,8 +42,8 @@ fn a_revoked_agent() {
 
 #[test]
 fn a_lapsed_controller() {
-    let (mut house, server) = agent();
-    let lapsed = house.lapsed("desk", Role::Controller);
+    let (mut authority, server) = agent();
+    let lapsed = authority.lapsed("desk", Role::Controller);
     let ends = shake(&client_config(&lapsed, None).unwrap(), &server, "alpha");
     assert_eq!(alert(&ends), AlertDescription::CertificateExpired);
     assert!(explained(&ends).contains("it has lapsed"));
@@ -51,21 +51,21 @@ fn a_lapsed_controller() {
 
 #[test]
 fn a_lapsed_agent() {
-    let mut house = House::new();
-    let (agent, controller) = (house.lapsed("alpha", Role::Agent), house.identity("desk", Role::Controller));
+    let mut authority = TestAuthority::new();
+    let (agent, controller) = (authority.lapsed("alpha", Role::Agent), authority.identity("desk", Role::Controller));
     let ends = shake(&client_config(&controller, None).unwrap(), &server_config(&agent, None).unwrap(), "alpha");
     assert!(explained(&ends).contains("the certificate that hostb shows has lapsed"));
 }
 
 #[test]
 fn a_controller_of_another_authority() {
-    let (house, server) = agent();
-    let mut other = House::new();
-    assert_ne!(house.authority.name(), other.authority.name());
+    let (authority, server) = agent();
+    let mut other = TestAuthority::new();
+    assert_ne!(authority.authority.name(), other.authority.name());
     // It takes any agent, so that the agent's own judgement is what is seen.
     let foreign = other.identity("desk", Role::Controller);
     let mut forged = copy(&foreign);
-    forged.authority = own_authority(&house);
+    forged.authority = own_authority(&authority);
     let ends = shake(&client_config(&forged, None).unwrap(), &server, "alpha");
     assert_eq!(alert(&ends), AlertDescription::UnknownCA);
     assert!(explained(&ends).contains("of another authority"));
@@ -73,8 +73,8 @@ fn a_controller_of_another_authority() {
 
 #[test]
 fn an_agent_of_another_authority() {
-    let (_house, server) = agent();
-    let foreign = House::new().identity("desk", Role::Controller);
+    let (_authority, server) = agent();
+    let foreign = TestAuthority::new().identity("desk", Role::Controller);
     let ends = shake(&client_config(&foreign, None).unwrap(), &server, "alpha");
     assert_eq!(ends.client, Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)));
     assert!(explained(&ends).contains("is of another authority"));
@@ -82,9 +82,9 @@ fn an_agent_of_another_authority() {
 
 #[test]
 fn no_certificate() {
-    let (house, server) = agent();
+    let (authority, server) = agent();
     let mut roots = RootCertStore::empty();
-    roots.add(own_authority(&house)).unwrap();
+    roots.add(own_authority(&authority)).unwrap();
     let client = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -97,8 +97,8 @@ fn no_certificate() {
 
 #[test]
 fn an_agent_in_a_controllers_place_and_the_other_way_round() {
-    let mut house = House::new();
-    let (agent, controller) = (house.identity("alpha", Role::Agent), house.identity("desk", Role::Controller));
+    let mut authority = TestAuthority::new();
+    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
     assert!(client_config(&agent, None).unwrap_err().to_string().contains("a controller is needed"));
     assert!(server_config(&controller, None).unwrap_err().to_string().contains("an agent is needed"));
     // One that does not keep to that is refused by the other side.
@@ -116,26 +116,26 @@ fn an_agent_in_a_controllers_place_and_the_other_way_round() {
 
 #[test]
 fn an_agent_of_another_name() {
-    let (mut house, server) = agent();
-    let controller = house.identity("desk", Role::Controller);
+    let (mut authority, server) = agent();
+    let controller = authority.identity("desk", Role::Controller);
     let ends = shake(&client_config(&controller, None).unwrap(), &server, "beta");
     assert!(explained(&ends).contains("is that of another agent"));
 }
 
 #[test]
 fn a_list_of_another_authority() {
-    let mut house = House::new();
-    let agent = house.identity("alpha", Role::Agent);
-    let foreign = Revocations::load(&House::new().authority.list_path()).unwrap();
+    let mut authority = TestAuthority::new();
+    let agent = authority.identity("alpha", Role::Agent);
+    let foreign = Revocations::load(&TestAuthority::new().authority.list_path()).unwrap();
     let error = server_config(&agent, Some(&foreign)).unwrap_err().to_string();
     assert!(error.contains("not signed by the authority of alpha"), "{error}");
 }
 
 #[test]
 fn a_list_that_was_changed() {
-    let mut house = House::new();
-    let agent = house.identity("alpha", Role::Agent);
-    let mut list = Revocations::load(&house.authority.list_path()).unwrap();
+    let mut authority = TestAuthority::new();
+    let agent = authority.identity("alpha", Role::Agent);
+    let mut list = Revocations::load(&authority.authority.list_path()).unwrap();
     let mut der = list.der.to_vec();
     // The signature's last byte.
     *der.last_mut().unwrap() ^= 1;
@@ -153,7 +153,7 @@ fn copy(identity: &Identity) -> Identity {
     Identity::assemble(identity.certificate.clone(), identity.key.clone_key(), identity.authority.clone()).unwrap()
 }
 
-fn own_authority(house: &House) -> rustls::pki_types::CertificateDer<'static> {
+fn own_authority(authority: &TestAuthority) -> rustls::pki_types::CertificateDer<'static> {
     use rustls::pki_types::pem::PemObject;
-    rustls::pki_types::CertificateDer::from_pem_file(house.directory.path().join("authority.pem")).unwrap()
+    rustls::pki_types::CertificateDer::from_pem_file(authority.directory.path().join("authority.pem")).unwrap()
 }

@@ -7,10 +7,10 @@ use std::thread::{self, Scope};
 use std::time::Duration;
 
 use super::Shared;
-use crate::ftp::doorway::go_out;
+use crate::ftp::egress_proxy::connect_out;
 use crate::ftp::gate::{self, Listener, Slot};
 use crate::ftp::reply::{self, Lines, Offer};
-use crate::pump::{self, IDLE, Patience, Socket, TICK};
+use crate::pump::{self, IDLE, IdleTimeout, Socket, TICK};
 
 /// The longest line of commands and replies; RFC 959 sets no limit, paths have 4096 bytes at most.
 const LONGEST_LINE: usize = 8192;
@@ -24,22 +24,22 @@ const REFUSED: [&[u8]; 4] = [b"PORT", b"LPRT", b"EPRT", b"AUTH"];
 /// From the first to the last byte of a client. What fails is told to the client where it can be, and ends the
 /// session; the relay goes on.
 pub(super) fn run(mut client: TcpStream, shared: &Shared) {
-    let patience = Patience::new(&shared.stop, IDLE);
+    let timeout = IdleTimeout::new(&shared.stop, IDLE);
     let joined = client
         .set_nodelay(true)
         .and_then(|()| client.limit(TICK))
-        .and_then(|()| go_out(&shared.doorway, 0, &shared.stop));
+        .and_then(|()| connect_out(&shared.egress_proxy, 0, &shared.stop));
     match joined {
-        Ok(server) => drop(converse(&client, &server, shared, &patience)),
+        Ok(server) => drop(converse(&client, &server, shared, &timeout)),
         Err(error) => {
             let line = format!("421 The relay found no way to the FTP server: {error}\r\n");
-            drop(pump::write(&mut client, line.as_bytes(), &patience));
+            drop(pump::write(&mut client, line.as_bytes(), &timeout));
         }
     }
 }
 
 /// Both directions of the control connection until either ends; then both are hung up, and data connections may end.
-fn converse(client: &TcpStream, server: &UnixStream, shared: &Shared, patience: &Patience) -> io::Result<()> {
+fn converse(client: &TcpStream, server: &UnixStream, shared: &Shared, timeout: &IdleTimeout) -> io::Result<()> {
     let (commands, replies) = (client.another()?, client.another()?);
     let (to_server, from_server) = (server.another()?, server.another()?);
     thread::scope(|scope| {
@@ -49,22 +49,22 @@ fn converse(client: &TcpStream, server: &UnixStream, shared: &Shared, patience: 
             drop(server.end(Shutdown::Both));
             result
         };
-        let up = scope.spawn(move || hang_up(carry_commands(commands, to_server, patience)));
-        let down = hang_up(carry_replies(from_server, replies, shared, patience, scope));
+        let up = scope.spawn(move || hang_up(carry_commands(commands, to_server, timeout)));
+        let down = hang_up(carry_replies(from_server, replies, shared, timeout, scope));
         up.join().unwrap_or_else(|_| Err(io::Error::other("the commands' thread panicked"))).and(down)
     })
 }
 
 /// From the client to the server, but for what is refused.
-fn carry_commands(client: TcpStream, mut server: UnixStream, patience: &Patience) -> io::Result<()> {
+fn carry_commands(client: TcpStream, mut server: UnixStream, timeout: &IdleTimeout) -> io::Result<()> {
     let mut answers = client.another()?;
     let mut lines = LineReader::new(client);
-    while let Some(line) = lines.next(patience)? {
+    while let Some(line) = lines.next(timeout)? {
         if is_refused(line) {
             let answer = b"502 Active mode and encryption do not pass the relay; use PASV or EPSV.\r\n";
-            pump::write(&mut answers, answer, patience)?;
+            pump::write(&mut answers, answer, timeout)?;
         } else {
-            pump::write(&mut server, line, patience)?;
+            pump::write(&mut server, line, timeout)?;
         }
     }
     Ok(())
@@ -80,19 +80,19 @@ fn carry_replies<'scope>(
     server: UnixStream,
     mut client: TcpStream,
     shared: &'scope Shared,
-    patience: &Patience,
+    timeout: &IdleTimeout,
     scope: &'scope Scope<'scope, '_>,
 ) -> io::Result<()> {
     let mut lines = LineReader::new(server);
     let mut replies = Lines::default();
-    while let Some(line) = lines.next(patience)? {
+    while let Some(line) = lines.next(timeout)? {
         let offer = if replies.ends_reply(line) { reply::offer(line) } else { None };
         match offer {
-            None => pump::write(&mut client, line, patience)?,
+            None => pump::write(&mut client, line, timeout)?,
             Some(offer) => {
                 let line = open_data(offer, &client, shared, scope)
                     .unwrap_or_else(|reason| format!("425 The relay opened no data port: {reason}\r\n"));
-                pump::write(&mut client, line.as_bytes(), patience)?;
+                pump::write(&mut client, line.as_bytes(), timeout)?;
             }
         }
     }
@@ -125,9 +125,9 @@ fn transfer(listener: &TcpListener, peer: SocketAddr, port: u16, shared: &Shared
     // Whoever else comes is hung up on.
     let client = std::iter::from_fn(come).find(|(_, from)| from.ip() == peer.ip());
     if let Some((mut client, _)) = client {
-        let mut server = go_out(&shared.doorway, port, &shared.stop)?;
-        let patience = Patience::new(&shared.stop, IDLE);
-        pump::both_ways(&mut client, &mut server, &patience, &shared.served)?;
+        let mut server = connect_out(&shared.egress_proxy, port, &shared.stop)?;
+        let timeout = IdleTimeout::new(&shared.stop, IDLE);
+        pump::both_ways(&mut client, &mut server, &timeout, &shared.served)?;
     }
     drop(slot);
     Ok(())
@@ -149,7 +149,7 @@ impl<S: Socket> LineReader<S> {
     }
 
     /// The next line; none at the end.
-    fn next(&mut self, patience: &Patience) -> io::Result<Option<&[u8]>> {
+    fn next(&mut self, timeout: &IdleTimeout) -> io::Result<Option<&[u8]>> {
         self.buffer.copy_within(self.given..self.filled, 0);
         self.filled -= self.given;
         let mut seen = 0;
@@ -162,7 +162,7 @@ impl<S: Socket> LineReader<S> {
             if self.filled == self.buffer.len() {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is too long"));
             }
-            match pump::read(&mut self.socket, &mut self.buffer[self.filled..], patience)? {
+            match pump::read(&mut self.socket, &mut self.buffer[self.filled..], timeout)? {
                 0 => return Ok(None),
                 length => self.filled += length,
             }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn lines_come_whole_however_they_arrive() {
         let stop = AtomicBool::new(false);
-        let patience = Patience::new(&stop, IDLE);
+        let timeout = IdleTimeout::new(&stop, IDLE);
         let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
         let mut lines = LineReader::new(here);
         for part in ["USER b", "tu\r\nPASS x\r\n", "QU", "IT\r\nrest"] {
@@ -188,9 +188,9 @@ mod tests {
         }
         drop(there);
         for wanted in ["USER btu\r\n", "PASS x\r\n", "QUIT\r\n"] {
-            assert_eq!(lines.next(&patience).expect("readable"), Some(wanted.as_bytes()));
+            assert_eq!(lines.next(&timeout).expect("readable"), Some(wanted.as_bytes()));
         }
-        assert_eq!(lines.next(&patience).expect("readable"), None);
+        assert_eq!(lines.next(&timeout).expect("readable"), None);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
         there.write_all(&[b'x'; LONGEST_LINE + 1]).expect("written");
-        LineReader::new(here).next(&Patience::new(&stop, IDLE)).expect_err("too long");
+        LineReader::new(here).next(&IdleTimeout::new(&stop, IDLE)).expect_err("too long");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The relay on one loopback address, the server on another, the doorway between.
+//! The relay on one loopback address, the server on another, the egress proxy between.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use suppaftp::{FtpStream, Mode};
 
 use super::*;
 use crate::content;
-use crate::ftp::{Serving, serve_doorway};
+use crate::ftp::{Serving, serve_egress_proxy};
 
 /// A relay on 127.0.0.2 to a server on 127.0.0.1, for as long as `user` takes; returns what the relay served.
 fn with_relay(user: impl FnOnce(SocketAddr)) -> Report {
@@ -25,12 +25,12 @@ fn with_relay(user: impl FnOnce(SocketAddr)) -> Report {
 
 fn with_relay_to(target: SocketAddr, user: impl FnOnce(SocketAddr)) -> Report {
     let directory = tempfile::tempdir().expect("tempdir");
-    let doorway = directory.path().join("doorway");
-    let listener = UnixListener::bind(&doorway).expect("bound");
+    let egress_proxy = directory.path().join("egress_proxy");
+    let listener = UnixListener::bind(&egress_proxy).expect("bound");
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let outside = scope.spawn(|| serve_doorway(listener, target, &stop));
-        let relaying = relay(&doorway).expect("a free port on loopback");
+        let outside = scope.spawn(|| serve_egress_proxy(listener, target, &stop));
+        let relaying = relay(&egress_proxy).expect("a free port on loopback");
         let address = relaying.endpoint().expect("it listens");
         let performing = scope.spawn(|| Box::new(relaying).perform(&stop));
         // Else a failed expectation would wait for the relay for ever.
@@ -42,8 +42,8 @@ fn with_relay_to(target: SocketAddr, user: impl FnOnce(SocketAddr)) -> Report {
     })
 }
 
-fn relay(doorway: &Path) -> Result<Relaying, LoadError> {
-    let relay = FtpRelay { address: "127.0.0.2".parse().expect("an address"), doorway: doorway.to_owned() };
+fn relay(egress_proxy: &Path) -> Result<Relaying, LoadError> {
+    let relay = FtpRelay { address: "127.0.0.2".parse().expect("an address"), egress_proxy: egress_proxy.to_owned() };
     Relaying::prepare(&relay, &Callers::any())
 }
 
@@ -156,9 +156,9 @@ fn one_client_too_many_is_told_so() {
 }
 
 #[test]
-fn a_missing_doorway_is_an_error_at_once() {
-    let message = relay(Path::new("/nonexistent/doorway")).expect_err("no doorway").to_string();
-    assert!(message.contains("/nonexistent/doorway"), "{message}");
+fn a_missing_egress_proxy_is_an_error_at_once() {
+    let message = relay(Path::new("/nonexistent/egress_proxy")).expect_err("no egress proxy").to_string();
+    assert!(message.contains("/nonexistent/egress_proxy"), "{message}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn files_have_the_size_in_their_name_and_the_known_content() {
             assert!(content::matches(0, &bytes));
         }
     }
-    assert_eq!(server.shelf.served(), 2 * (1001 + content::PERIOD as u64 + 77));
+    assert_eq!(server.files.served(), 2 * (1001 + content::PERIOD as u64 + 77));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn who_may_not_call_hears_nothing() {
     let server = Serving::prepare(&order, &Callers::only(peers, |_, _| ())).expect("a free port on loopback");
     let mut stranger = std::net::TcpStream::connect(server.address).expect("the kernel takes it");
     assert_eq!(heard(&mut stranger), "");
-    assert_eq!(server.shelf.served(), 0);
+    assert_eq!(server.files.served(), 0);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn nobody_else_gets_a_file() {
     let got = ftp.retr_as_stream("5000.bin").map(|mut stream| stream.read_to_end(&mut Vec::new()).unwrap_or(0));
     assert!(!matches!(got, Ok(1..)), "it went to whom it was meant for, so that this test is none");
     assert_eq!(heard(&mut strangers.recv().expect("one came")), "");
-    assert_eq!(server.shelf.served(), 0);
+    assert_eq!(server.files.served(), 0);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn curl_gets_the_same_bytes() {
 }
 
 #[test]
-fn stop_ends_it_in_order_with_its_books() {
+fn stop_ends_it_in_order_with_its_accounts() {
     let serving = server("127.0.0.1");
     let mut ftp = client(&serving);
     retrieve(&mut ftp, "123456.bin");

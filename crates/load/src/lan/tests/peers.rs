@@ -16,7 +16,7 @@ use crate::files::{Files, RemoteFiles};
 use crate::nfs::tests::gateway::gateway;
 use crate::nfs::{Client, Server, ServerSettings};
 
-const PATIENCE: Span = Span::from_seconds(20);
+const TIMEOUT: Span = Span::from_seconds(20);
 
 /// The seed of [`task`], so that files and digests are the same.
 const SEED: u64 = 11;
@@ -41,7 +41,7 @@ fn here(which: Task) -> (String, u64) {
 fn our_client_does_every_task_at_a_server_of_another_make() {
     let server: SocketAddr = told("BTU_NFS_SERVER").parse().expect("an address and a port");
     let mount_port = std::env::var("BTU_NFS_MOUNT_PORT").ok().map(|port| port.parse().expect("a port"));
-    let client = Client::mount(server, mount_port, &told("BTU_NFS_EXPORT"), 1, PATIENCE).expect("mounted");
+    let client = Client::mount(server, mount_port, &told("BTU_NFS_EXPORT"), 1, TIMEOUT).expect("mounted");
     let mut files = RemoteFiles::new(client);
     for which in Task::ALL {
         let mut work = Work::new(which, FileSizes::Scaled(1), SEED);

@@ -4,7 +4,7 @@ use btu_units::Time;
 
 use crate::account::Cause;
 use crate::frame::Frame;
-use crate::segment::{Passage, Segment, Tap};
+use crate::segment::{Segment, SegmentStep, Tap};
 
 /// What became of the frames of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,18 +53,18 @@ impl Journey {
             let passage = medium.poll(now);
             assert!(medium.account().is_balanced(), "{:?}", medium.account());
             match passage {
-                Passage::Deliver(tap, frame, due) => {
+                SegmentStep::Deliver(tap, frame, due) => {
                     assert!(due <= now, "delivered before it was due");
                     assert!(self.arrivals.last().is_none_or(|&(before, ..)| before <= due), "due times go back");
                     self.arrivals.push((due, tap, frame.tag));
                 }
-                Passage::Drop(frame, cause) => self.drops.push((frame.tag, cause)),
-                Passage::Duplicate(frame) => self.copies.push(frame.tag),
-                Passage::Wake(time) => {
+                SegmentStep::Drop(frame, cause) => self.drops.push((frame.tag, cause)),
+                SegmentStep::Duplicate(frame) => self.copies.push(frame.tag),
+                SegmentStep::Wake(time) => {
                     assert!(time > now, "woken at {time:?}, asked at {now:?}");
                     return Some(time);
                 }
-                Passage::Idle => return None,
+                SegmentStep::Idle => return None,
             }
         }
     }
@@ -86,17 +86,17 @@ pub(super) fn saturate(
     let mut now = Time::ZERO;
     while now < end {
         let sender = match medium.poll(now) {
-            Passage::Deliver(_, frame, due) => {
+            SegmentStep::Deliver(_, frame, due) => {
                 arrived(frame, due);
                 frame.tag
             }
-            Passage::Drop(frame, _) => frame.tag,
-            Passage::Duplicate(_) => continue,
-            Passage::Wake(time) => {
+            SegmentStep::Drop(frame, _) => frame.tag,
+            SegmentStep::Duplicate(_) => continue,
+            SegmentStep::Wake(time) => {
                 now = time;
                 continue;
             }
-            Passage::Idle => unreachable!("stations are busy"),
+            SegmentStep::Idle => unreachable!("stations are busy"),
         };
         medium.accept(Tap(sender), next(sender), now);
     }

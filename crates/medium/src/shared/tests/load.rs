@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::*;
-use crate::segment::{Passage, Segment, Tap};
+use crate::segment::{Segment, SegmentStep, Tap};
 
 /// What comes to one medium: frames of all stations together, as a Poisson process.
 pub(super) struct Load {
@@ -27,8 +27,8 @@ pub(super) fn delays(
     let mut sums = vec![(0.0, 0u32); batches as usize];
     let mut sent = Vec::with_capacity(load.frames as usize);
     let mut now = 0.0;
-    let mut note = |passage: Passage, sent: &[Time]| {
-        if let Passage::Deliver(_, frame, due) = passage {
+    let mut note = |passage: SegmentStep, sent: &[Time]| {
+        if let SegmentStep::Deliver(_, frame, due) = passage {
             let batch = &mut sums[(u64::from(frame.tag) * u64::from(batches) / u64::from(load.frames)) as usize];
             *batch = (batch.0 + due.since(sent[frame.tag as usize]).seconds(), batch.1 + 1);
         }
@@ -45,10 +45,10 @@ pub(super) fn delays(
     sums.into_iter().map(|(sum, frames)| sum / f64::from(frames)).collect()
 }
 
-fn empty(medium: &mut impl Segment, now: Time, mut note: impl FnMut(Passage)) {
+fn empty(medium: &mut impl Segment, now: Time, mut note: impl FnMut(SegmentStep)) {
     loop {
         match medium.poll(now) {
-            Passage::Wake(_) | Passage::Idle => break,
+            SegmentStep::Wake(_) | SegmentStep::Idle => break,
             passage => note(passage),
         }
     }

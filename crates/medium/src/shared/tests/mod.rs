@@ -11,8 +11,8 @@ use btu_network::{Contention, Discipline, QueueLimit, SharedEthernet as Drawn};
 use btu_units::{BitRate, Bytes, Length, Span};
 
 use super::SharedEthernet;
-use crate::audience::Listener;
 use crate::frame::{Address, Frame};
+use crate::listeners::Listener;
 
 /// The seed of all these tests, where they do not count seeds.
 const SEED: u64 = 1995;

@@ -12,7 +12,7 @@ use super::super::{Kind, SharedEthernet, stations};
 use super::drive::{drive, drive_late};
 use super::*;
 use crate::account::Cause;
-use crate::audience::Audience;
+use crate::listeners::Listeners;
 use crate::segment::{Segment, Tap};
 use crate::shared::timing::Timing;
 
@@ -73,7 +73,7 @@ fn taps(drawn: &Drawn) -> Vec<(Listener, Length)> {
 }
 
 proptest! {
-    /// Each frame and each announced copy is delivered or dropped, once; `drive` checks books, due times and order.
+    /// Each frame and each announced copy is delivered or dropped, once; `drive` checks accounts, due times and order.
     #[test]
     fn nothing_appears_or_vanishes(drawn in any_cable(), script in any_script(), seed in 0u64..1000) {
         let mut medium = medium(&drawn, &taps(&drawn), seed);
@@ -129,9 +129,9 @@ proptest! {
         prop_assert_eq!(short.carried_after(), long.carried_after());
     }
 
-    /// New books at any moment still balance, and what was inside is carried over.
+    /// New accounts at any moment still balance, and what was inside is carried over.
     #[test]
-    fn books_opened_under_way_balance(drawn in any_cable(), script in any_script(), opened in 0usize..120) {
+    fn accounts_opened_under_way_balance(drawn in any_cable(), script in any_script(), opened in 0usize..120) {
         let mut medium = medium(&drawn, &taps(&drawn), SEED);
         for (n, &(now, tap, frame)) in script.iter().enumerate() {
             medium.accept(tap, frame, now);
@@ -153,7 +153,7 @@ fn followed(drawn: &Drawn, seed: u64) -> Mac<LongCable> {
     let taps = taps(drawn);
     let listeners: Vec<Listener> = taps.iter().map(|tap| tap.0).collect();
     let cable = LongCable::new(drawn.length.propagation(drawn.velocity), timing);
-    Mac::new(cable, timing, stations(drawn, &taps, "lan", seed).unwrap(), Audience::new(&listeners))
+    Mac::new(cable, timing, stations(drawn, &taps, "lan", seed).unwrap(), Listeners::new(&listeners))
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct History {
     pub transfers: Vec<Transfer>,
     /// The least background, in packets per second, at which the network, not the sender, limits a transfer.
     pub crossing_packets_per_second: u32,
-    /// What the report says, held against its model.
+    /// What the report says, compared with its model.
     pub claims: Vec<Claim>,
 }
 

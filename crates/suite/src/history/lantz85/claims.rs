@@ -1,4 +1,4 @@
-//! What the text says, held against the tables.
+//! What the text says, compared with the tables.
 
 use btu_stats::median;
 

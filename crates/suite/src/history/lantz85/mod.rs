@@ -52,7 +52,7 @@ pub struct History {
     pub structure: StructureTransfer,
     /// The same configuration with different rates in different tables.
     pub repeated: Vec<Repeated>,
-    /// What the text says, held against the tables.
+    /// What the text says, compared with the tables.
     pub claims: Vec<Claim>,
 }
 

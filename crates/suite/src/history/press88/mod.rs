@@ -38,7 +38,7 @@ pub struct History {
     pub predictions: Vec<Prediction>,
     /// The times between transactions of NORM.BAS.
     pub pauses: Vec<Pause>,
-    /// What the text says, held against figure and programs.
+    /// What the text says, compared with figure and programs.
     pub claims: Vec<Claim>,
 }
 

@@ -3,7 +3,7 @@
 use btu_stats::median;
 use btu_units::Bytes;
 
-use super::doubt::PipeCause;
+use super::warning::PipeCause;
 use crate::pipe::Point;
 use crate::record::{ClockSteps, WireAccount};
 use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_as_it_should_be_gives_no_reason_to_doubt() {
+    fn a_network_as_it_should_be_gives_no_warning() {
         assert_eq!(causes(|_, _| {}), (Vec::new(), 3));
     }
 

@@ -4,7 +4,6 @@
 //! stored. Its serialised form is what `--json` prints: every field name carries its unit, `null` means "cannot be told
 //! from these points". Rates are plain bits per second. Intervals are at 95 %.
 
-mod doubt;
 mod emulator;
 mod fit;
 mod latency;
@@ -12,18 +11,19 @@ mod shape;
 mod size;
 #[cfg(test)]
 pub(in crate::pipe) mod tests;
+mod warning;
 
 use btu_stats::Level;
 use serde::{Deserialize, Serialize};
 
-pub use doubt::{PipeCause, PipeWarning};
 pub(super) use fit::line;
 pub use fit::{Fit, Knee};
 pub use latency::Latencies;
 pub use shape::{Dip, Peak, Turn};
 pub use size::{Exchanges, OneWay, SizeVerdict};
+pub use warning::{PipeCause, PipeWarning};
 
-use super::{Books, Kind, Pattern, PipePlan, Point};
+use super::{Accounts, Kind, Pattern, PipePlan, Point};
 
 /// The level of every interval in a verdict.
 pub(super) const LEVEL: Level = Level::P95;
@@ -55,8 +55,8 @@ pub struct PipeVerdict {
     /// Where throughput fell and came back.
     pub dips: Vec<Dip>,
     /// What became of all messages.
-    pub books: Books,
-    /// Reasons to doubt.
+    pub accounts: Accounts,
+    /// Warnings.
     pub warnings: Vec<PipeWarning>,
 }
 
@@ -66,10 +66,10 @@ pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
     let undisturbed: Vec<Point> = points.iter().filter(|point| point.is_undisturbed()).cloned().collect();
     let mut sizes: Vec<SizeVerdict> = undisturbed.iter().filter_map(|point| size::of(plan, point)).collect();
     sizes.sort_by_key(|size| size.size);
-    let books = points.iter().fold(Books::default(), |all, point| all.and(point.books));
+    let accounts = points.iter().fold(Accounts::default(), |all, point| all.and(point.accounts));
     let (turns, dips) = (shape::turns(&sizes), shape::dips(&sizes));
     let fit = fit::of(plan, &sizes);
-    let warnings = doubt::all(plan, points, &sizes, &dips, fit.as_ref());
+    let warnings = warning::all(plan, points, &sizes, &dips, fit.as_ref());
     PipeVerdict {
         version: 1,
         level: LEVEL,
@@ -81,7 +81,7 @@ pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
         fit,
         turns,
         dips,
-        books,
+        accounts,
         warnings,
         sizes,
     }

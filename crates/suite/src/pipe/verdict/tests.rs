@@ -20,8 +20,8 @@ pub(in crate::pipe) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64)
         Trial { repetitions, elapsed, clock: End::Near, lost: 0, repeated: 0 }
     };
     let sent = repetitions * 7 * plan.pattern.messages_per_repetition();
-    let books = Books { sent, received: sent, checked: sent, ..Books::default() };
-    Point { size, trials: (0..7).map(trial).collect(), books, each: None, conditions: None }
+    let accounts = Accounts { sent, received: sent, checked: sent, ..Accounts::default() };
+    Point { size, trials: (0..7).map(trial).collect(), accounts, each: None, conditions: None }
 }
 
 /// The points of a path where a message of n bytes takes t(n) seconds.
@@ -132,12 +132,12 @@ fn a_fall_that_lasts_is_no_dip() {
 }
 
 #[test]
-fn every_doubt_has_its_words() {
+fn every_warning_has_its_words() {
     let plan = plan("1,100,1000,2000,3000,10000,20000", Pattern::PingPong);
     let mut points = points(&plan, |bytes| if bytes > 5000.0 { 2.0 } else { ethernet(bytes) });
     points.truncate(6);
     points.remove(1);
-    points[0].books = Books { sent: 1000, received: 990, duplicates: 2, checked: 990, wrong: 1 };
+    points[0].accounts = Accounts { sent: 1000, received: 990, duplicates: 2, checked: 990, wrong: 1 };
     points[1].trials.truncate(3);
     points[2].trials[0].elapsed = Span::from_microseconds(10);
     for (trial, factor) in points[3].trials.iter_mut().zip(1..) {
@@ -145,10 +145,10 @@ fn every_doubt_has_its_words() {
     }
     let warnings = judge(&plan, &points).warnings;
     let words: Vec<String> =
-        warnings.iter().map(|w| format!("{}: {}. Try: {}.", w.cause.title(), w.seen, w.advice)).collect();
+        warnings.iter().map(|w| format!("{}: {}. Try: {}.", w.cause.title(), w.observed, w.advice)).collect();
     insta::assert_snapshot!(words.join("\n"));
-    let unbalanced = Books { received: 1, ..Books::default() };
-    points[0].books = unbalanced;
+    let unbalanced = Accounts { received: 1, ..Accounts::default() };
+    points[0].accounts = unbalanced;
     points.truncate(1);
     assert!(judge(&plan, &points).warnings.iter().any(|w| matches!(w.cause, PipeCause::Unbalanced { messages: 1 })));
 }
@@ -159,7 +159,7 @@ fn nothing_measured_says_nothing() {
     let verdict = judge(&plan, &[]);
     assert_eq!((verdict.latency, verdict.maximum, verdict.fit), (None, None, None));
     let empty =
-        Point { size: Bytes::new(1), trials: Vec::new(), books: Books::default(), each: None, conditions: None };
+        Point { size: Bytes::new(1), trials: Vec::new(), accounts: Accounts::default(), each: None, conditions: None };
     assert_eq!(judge(&plan, &[empty]).sizes, []);
 }
 

@@ -1,8 +1,8 @@
 //! Verdicts over cells whose answer is known.
 
-mod doubts;
 mod known;
 mod paper;
+mod warnings;
 
 use btu_stats::Histogram;
 use btu_units::{Bytes, Span, Time};

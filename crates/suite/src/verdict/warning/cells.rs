@@ -1,4 +1,4 @@
-//! Doubts about single cells: void, missing, too short, not started together.
+//! Warnings about single cells: void, missing, too short, not started together.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
 use super::super::context::Context;
-use super::{Doubt, count, time};
+use super::{Explanation, count, time};
 use crate::cell::Row;
 use crate::plan::Plan;
 
@@ -42,8 +42,8 @@ impl InvalidCells {
     }
 }
 
-impl Doubt for InvalidCells {
-    fn seen(&self) -> String {
+impl Explanation for InvalidCells {
+    fn observed(&self) -> String {
         let lost = match self.rows_lost.as_slice() {
             [] => "every row has others that do".to_owned(),
             [row] => format!("nothing is left of {row}"),
@@ -75,8 +75,8 @@ impl NotMeasured {
     }
 }
 
-impl Doubt for NotMeasured {
-    fn seen(&self) -> String {
+impl Explanation for NotMeasured {
+    fn observed(&self) -> String {
         let verb = if self.rows == 1 { "was" } else { "were" };
         format!("{} of {} {verb} not measured", self.rows, count(self.of, "planned row"))
     }
@@ -113,8 +113,8 @@ impl ShortCells {
     }
 }
 
-impl Doubt for ShortCells {
-    fn seen(&self) -> String {
+impl Explanation for ShortCells {
+    fn observed(&self) -> String {
         let (of, shortest) = (count(self.of, "network activity row"), time(self.shortest_ns));
         format!("{} of {of} last less than {SHORT}, the shortest {shortest}: setting out weighs in", self.rows)
     }
@@ -154,8 +154,8 @@ impl StartSkew {
     }
 }
 
-impl Doubt for StartSkew {
-    fn seen(&self) -> String {
+impl Explanation for StartSkew {
+    fn observed(&self) -> String {
         let (of, worst) = (count(self.of, "cell"), time(self.worst_ns));
         format!("in {} of {of} the workers did not start together, up to {worst} apart", self.cells)
     }

@@ -1,10 +1,10 @@
-//! Doubts about hosts' clocks.
+//! Warnings about hosts' clocks.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
 use super::super::context::{Context, HostClocks};
-use super::{Doubt, count, time};
+use super::{Explanation, count, time};
 use crate::plan::Plan;
 use crate::record::ClockSteps;
 use crate::roll::MOST_APART_NS;
@@ -33,8 +33,8 @@ impl ClocksApart {
     }
 }
 
-impl Doubt for ClocksApart {
-    fn seen(&self) -> String {
+impl Explanation for ClocksApart {
+    fn observed(&self) -> String {
         let (hosts, by) = (count(self.hosts, "host"), time(self.worst_ns.unsigned_abs()));
         let way = if self.worst_ns < 0 { "behind" } else { "ahead" };
         format!("the wall clock of {hosts} is off: {} is {by} {way}", self.worst)
@@ -70,16 +70,16 @@ impl ClockDrift {
         let (before, after) = (clocks.before?, clocks.after?);
         let moved_ns = after.offset_ns.checked_sub(before.offset_ns)?;
         // Each reading is true within half of its round trip.
-        let doubt = u64::midpoint(before.round_trip_ns, after.round_trip_ns);
+        let warning = u64::midpoint(before.round_trip_ns, after.round_trip_ns);
         let over_ns = after.at_ns.saturating_sub(before.at_ns);
         let most = MOST_DRIFT * over_ns as f64;
-        let drifts = moved_ns.unsigned_abs().saturating_sub(doubt) as f64 > most;
+        let drifts = moved_ns.unsigned_abs().saturating_sub(warning) as f64 > most;
         drifts.then(|| Self { host: clocks.name.clone(), moved_ns, over_ns })
     }
 }
 
-impl Doubt for ClockDrift {
-    fn seen(&self) -> String {
+impl Explanation for ClockDrift {
+    fn observed(&self) -> String {
         let (moved, over) = (time(self.moved_ns.unsigned_abs()), time(self.over_ns));
         format!("the clock of {} moved by {moved} against the controller's in {over}", self.host)
     }
@@ -108,8 +108,8 @@ impl ClockStepped {
     }
 }
 
-impl Doubt for ClockStepped {
-    fn seen(&self) -> String {
+impl Explanation for ClockStepped {
+    fn observed(&self) -> String {
         let (of, worst) = (count(self.of, "cell"), time(self.steps.worst_ns));
         format!("a wall clock was stepped in {} of {of}, by up to {worst}", self.steps.cells)
     }

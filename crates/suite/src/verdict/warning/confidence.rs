@@ -1,4 +1,4 @@
-//! Doubts about how well a number is known.
+//! Warnings about how well a number is known.
 
 use btu_stats::median;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::super::rates::RateRow;
-use super::{Doubt, count, percent};
+use super::{Explanation, count, percent};
 use crate::cell::{Load, Row};
 use crate::plan::Plan;
 use crate::record::CellRecord;
@@ -48,8 +48,8 @@ impl LowConfidence {
     }
 }
 
-impl Doubt for LowConfidence {
-    fn seen(&self) -> String {
+impl Explanation for LowConfidence {
+    fn observed(&self) -> String {
         let verb = if self.rows == 1 { "is" } else { "are" };
         let (of, wanted) = (count(self.of, "rate"), percent(self.wanted_half_width));
         let rows = format!("{} of {of} {verb} not known to ±{wanted}", self.rows);
@@ -86,8 +86,8 @@ impl Outliers {
     }
 }
 
-impl Doubt for Outliers {
-    fn seen(&self) -> String {
+impl Explanation for Outliers {
+    fn observed(&self) -> String {
         let (repetitions, rows) = (count(self.repetitions, "repetition"), count(self.rows, "row"));
         format!("{repetitions} in {rows} unlike the others of the row; flagged, and part of every mean")
     }
@@ -137,8 +137,8 @@ fn overlaps(repetitions: &[&CellRecord]) -> Vec<f64> {
     repetitions.iter().filter_map(share).collect()
 }
 
-impl Doubt for SmallOverlap {
-    fn seen(&self) -> String {
+impl Explanation for SmallOverlap {
+    fn observed(&self) -> String {
         let (of, least) = (count(self.of, "loaded row"), percent(self.least_share));
         format!(
             "in {} of {of} both activities ran together for less than half of the time; least in {}: {least}",

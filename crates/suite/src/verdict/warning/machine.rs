@@ -1,11 +1,11 @@
-//! Doubts about the machine that everything ran on.
+//! Warnings about the machine that everything ran on.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::super::cpu::Shares;
-use super::{Doubt, count, percent};
+use super::{Explanation, count, percent};
 use crate::network::HostRole;
 use crate::plan::Plan;
 use crate::record::{CellRecord, Outcome, PlacedReport};
@@ -32,8 +32,8 @@ impl Steal {
     }
 }
 
-impl Doubt for Steal {
-    fn seen(&self) -> String {
+impl Explanation for Steal {
+    fn observed(&self) -> String {
         let (share, worst) = (percent(self.share), percent(self.worst_share));
         format!("the hypervisor gave {share} of the processors' time to others, {worst} in the worst cell")
     }
@@ -68,8 +68,8 @@ impl LoadBefore {
     }
 }
 
-impl Doubt for LoadBefore {
-    fn seen(&self) -> String {
+impl Explanation for LoadBefore {
+    fn observed(&self) -> String {
         let cpus = count(self.cpus, "processor");
         match self.busy {
             Some(busy) => format!("others used {} of {cpus} just before the run", percent(busy)),
@@ -113,8 +113,8 @@ fn waits(placed: &PlacedReport) -> bool {
     matches!(outcome, Some(Outcome::Responded { .. } | Outcome::Null))
 }
 
-impl Doubt for OverCommitted {
-    fn seen(&self) -> String {
+impl Explanation for OverCommitted {
+    fn observed(&self) -> String {
         let whose = if self.around_test { " of the black boxes" } else { ", the black boxes' included," };
         format!("up to {} activities{whose} shared {}", self.workers, count(self.cpus, "processor"))
     }

@@ -1,4 +1,4 @@
-//! Reasons to doubt a result: each with what was seen and what to try.
+//! Warnings about a result: each with what was seen and what to try.
 //!
 //! Every reason is a type of its own that holds the numbers, knows its threshold and finds its words. It appears only
 //! when it can be told from the cells.
@@ -27,14 +27,14 @@ use super::further::UdpRow;
 use super::rates::RateRow;
 use crate::plan::Plan;
 
-/// A reason to doubt, in numbers and in words.
+/// A warning, in numbers and in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// What was found, as numbers.
     #[serde(flatten)]
     pub cause: Cause,
     /// The same in one sentence.
-    pub seen: String,
+    pub observed: String,
     /// What to do about it, given the options of this run.
     #[serde(rename = "try")]
     pub advice: String,
@@ -67,9 +67,9 @@ pub enum Cause {
 }
 
 /// The words of a reason.
-trait Doubt {
+trait Explanation {
     /// What was seen, in one sentence without a full stop.
-    fn seen(&self) -> String;
+    fn observed(&self) -> String;
 
     /// What to try, aware of what was tried already.
     fn advice(&self, plan: &Plan) -> String;
@@ -101,32 +101,32 @@ impl Cause {
         }
     }
 
-    fn doubt(&self) -> &dyn Doubt {
+    fn explanation(&self) -> &dyn Explanation {
         match self {
-            Self::InvalidCells(doubt) => doubt,
-            Self::NotMeasured(doubt) => doubt,
-            Self::Steal(doubt) => doubt,
-            Self::LoadBefore(doubt) => doubt,
-            Self::OverCommitted(doubt) => doubt,
-            Self::WireLate(doubt) => doubt,
-            Self::WireDrops(doubt) => doubt,
-            Self::LowConfidence(doubt) => doubt,
-            Self::SmallOverlap(doubt) => doubt,
-            Self::ShortCells(doubt) => doubt,
-            Self::StartSkew(doubt) => doubt,
-            Self::Retransmits(doubt) => doubt,
-            Self::WindowLimited(doubt) => doubt,
-            Self::Outliers(doubt) => doubt,
-            Self::BufferDrops(doubt) => doubt,
-            Self::LatePacing(doubt) => doubt,
-            Self::ClocksApart(doubt) => doubt,
-            Self::ClockDrift(doubt) => doubt,
-            Self::ClockStepped(doubt) => doubt,
+            Self::InvalidCells(warning) => warning,
+            Self::NotMeasured(warning) => warning,
+            Self::Steal(warning) => warning,
+            Self::LoadBefore(warning) => warning,
+            Self::OverCommitted(warning) => warning,
+            Self::WireLate(warning) => warning,
+            Self::WireDrops(warning) => warning,
+            Self::LowConfidence(warning) => warning,
+            Self::SmallOverlap(warning) => warning,
+            Self::ShortCells(warning) => warning,
+            Self::StartSkew(warning) => warning,
+            Self::Retransmits(warning) => warning,
+            Self::WindowLimited(warning) => warning,
+            Self::Outliers(warning) => warning,
+            Self::BufferDrops(warning) => warning,
+            Self::LatePacing(warning) => warning,
+            Self::ClocksApart(warning) => warning,
+            Self::ClockDrift(warning) => warning,
+            Self::ClockStepped(warning) => warning,
         }
     }
 
     fn into_warning(self, plan: &Plan) -> Warning {
-        Warning { seen: self.doubt().seen(), advice: self.doubt().advice(plan), cause: self }
+        Warning { observed: self.explanation().observed(), advice: self.explanation().advice(plan), cause: self }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Doubts about the connections and streams.
+//! Warnings about the connections and streams.
 
 use btu_stats::arithmetic_mean;
 use btu_units::Span;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::super::further::{UdpRow, outcomes};
-use super::{Doubt, count, percent, time};
+use super::{Explanation, count, percent, time};
 use crate::cell::{Load, Row};
 use crate::network::Network;
 use crate::plan::Plan;
@@ -85,8 +85,8 @@ fn senders(record: &CellRecord) -> impl Iterator<Item = &Sent> {
     })
 }
 
-impl Doubt for Retransmits {
-    fn seen(&self) -> String {
+impl Explanation for Retransmits {
+    fn observed(&self) -> String {
         let (segments, cells) = (count(self.segments, "segment"), count(self.cells, "cell"));
         let share = percent(self.share);
         format!("TCP sent {segments} again ({share} of the bytes, in {cells}) where nothing is dropped on purpose")
@@ -144,8 +144,8 @@ fn held_up(record: &CellRecord) -> Option<f64> {
     (busy > 0).then(|| held as f64 / busy as f64)
 }
 
-impl Doubt for WindowLimited {
-    fn seen(&self) -> String {
+impl Explanation for WindowLimited {
+    fn observed(&self) -> String {
         let of = count(self.of, "idle cell");
         let share = percent(self.share);
         format!("in {} of {of} senders waited for the receiver's window {share} of the time", self.cells)
@@ -173,8 +173,8 @@ impl BufferDrops {
     }
 }
 
-impl Doubt for BufferDrops {
-    fn seen(&self) -> String {
+impl Explanation for BufferDrops {
+    fn observed(&self) -> String {
         let of = count(self.of, "datagram");
         format!("{} of {of} reached the machine but not the application: its buffer was full", self.datagrams)
     }
@@ -204,8 +204,8 @@ impl LatePacing {
     }
 }
 
-impl Doubt for LatePacing {
-    fn seen(&self) -> String {
+impl Explanation for LatePacing {
+    fn observed(&self) -> String {
         let (p99, refused) = (time(self.p99_ns), count(self.refused, "datagram"));
         format!("the paced sender fell behind: one in a hundred left more than {p99} late, {refused} refused")
     }

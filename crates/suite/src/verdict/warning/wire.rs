@@ -1,11 +1,11 @@
-//! Doubts about the emulated network.
+//! Warnings about the emulated network.
 
 use btu_stats::Histogram;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
-use super::{Doubt, count, time};
+use super::{Explanation, count, time};
 use crate::plan::Plan;
 
 /// The wire released frames late.
@@ -31,8 +31,8 @@ impl WireLate {
     }
 }
 
-impl Doubt for WireLate {
-    fn seen(&self) -> String {
+impl Explanation for WireLate {
+    fn observed(&self) -> String {
         let (p99, max) = (time(self.p99_ns), time(self.max_ns));
         format!("one frame in a hundred left the wire more than {p99} late, the latest {max}")
     }
@@ -60,8 +60,8 @@ impl WireDrops {
     }
 }
 
-impl Doubt for WireDrops {
-    fn seen(&self) -> String {
+impl Explanation for WireDrops {
+    fn observed(&self) -> String {
         let (frames, cells) = (count(self.frames, "frame"), count(self.cells, "cell"));
         format!("{frames} dropped before the wire could take them, in {cells}: loss that nobody asked for")
     }

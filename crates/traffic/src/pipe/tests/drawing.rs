@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::thread;
 
-use btu_suite::activity::{Activity, DrawEnd, Meeting, Order, Performance, PipeMeeting, Relay};
+use btu_suite::activity::{Activity, DrawEnd, Order, Performance, PipeMeeting, Relay, Rendezvous};
 use btu_suite::app::{Carrier, Displayed, Drawing, Drawn, Mix, Niceness, Protocol, Speeds, Workload};
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
@@ -28,7 +28,7 @@ fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
     }
 }
 
-fn prepare(end: End, meeting: Meeting, drawing: &Drawing, carrier: Carrier) -> Box<dyn Performance> {
+fn prepare(end: End, meeting: Rendezvous, drawing: &Drawing, carrier: Carrier) -> Box<dyn Performance> {
     let no_delay = (carrier == Carrier::TcpNagle).then_some(false);
     let socket = SocketOptions { no_delay, ..SocketOptions::default() };
     let pipe = PipePlan { socket, ..PipePlan::new(3, carrier.kind(), Place::Here) };
@@ -45,9 +45,9 @@ fn draw(drawing: &Drawing, carrier: Carrier) -> (Drawn, Displayed) {
         Carrier::Relay => return relayed(drawing),
         _ => {}
     }
-    let display = prepare(End::Far, Meeting::Listen(HERE), drawing, carrier);
+    let display = prepare(End::Far, Rendezvous::Listen(HERE), drawing, carrier);
     let to = display.endpoint().expect("it listens");
-    let application = prepare(End::Near, Meeting::Connect(to), drawing, carrier);
+    let application = prepare(End::Near, Rendezvous::Connect(to), drawing, carrier);
     both(application, display)
 }
 
@@ -81,10 +81,10 @@ fn over_unix(drawing: &Drawing) -> (Drawn, Displayed) {
 
 /// The display's connection comes from the relay, which accounts for at least what was drawn.
 fn relayed(drawing: &Drawing) -> (Drawn, Displayed) {
-    let display = prepare(End::Far, Meeting::Listen(HERE), drawing, Carrier::Relay);
+    let display = prepare(End::Far, Rendezvous::Listen(HERE), drawing, Carrier::Relay);
     let to = display.endpoint().expect("it listens");
     let relay = ordered(Activity::Relay(Relay { on: HERE, to, token: *b"sixteen byte key" }));
-    let application = prepare(End::Near, Meeting::Connect(relay.endpoint().expect("too")), drawing, Carrier::Relay);
+    let application = prepare(End::Near, Rendezvous::Connect(relay.endpoint().expect("too")), drawing, Carrier::Relay);
     let relay = thread::spawn(|| perform(relay));
     let (drawn, displayed) = both(application, display);
     match relay.join().expect("no panic") {
@@ -174,9 +174,9 @@ fn what_the_ends_are_to_compute_is_computed() {
 fn an_end_that_is_to_give_way_does() {
     let nice = Niceness { application: 0, display: 7 };
     let drawing = Drawing { nice, ..drawing(Workload::StructuredRectangles, Protocol::Batched) };
-    let display = prepare(End::Far, Meeting::Listen(HERE), &drawing, Carrier::Tcp);
+    let display = prepare(End::Far, Rendezvous::Listen(HERE), &drawing, Carrier::Tcp);
     let to = display.endpoint().expect("it listens");
-    let application = prepare(End::Near, Meeting::Connect(to), &drawing, Carrier::Tcp);
+    let application = prepare(End::Near, Rendezvous::Connect(to), &drawing, Carrier::Tcp);
     let own = |performance: Box<dyn Performance>| {
         perform(performance);
         // Field 19 of proc(5)'s stat, the 17th behind the name's bracket.
@@ -198,7 +198,8 @@ fn drawing_once() -> Drawing {
 #[test]
 fn a_display_takes_no_nonsense() {
     use std::io::Write;
-    let display = prepare(End::Far, Meeting::Listen(HERE), &drawing(Workload::Text, Protocol::Pipelined), Carrier::Tcp);
+    let display =
+        prepare(End::Far, Rendezvous::Listen(HERE), &drawing(Workload::Text, Protocol::Pipelined), Carrier::Tcp);
     let to = display.endpoint().expect("it listens");
     let stranger = thread::spawn(move || {
         let mut stranger = TcpStream::connect(to).expect("it listens");

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::activity::{Meeting, PipeMeeting};
-use btu_suite::pipe::{Books, End, Kind, Pattern, PipePlan, Point, Precision};
+use btu_suite::activity::{PipeMeeting, Rendezvous};
+use btu_suite::pipe::{Accounts, End, Kind, Pattern, PipePlan, Point, Precision};
 use btu_units::Span;
 
 use super::{HERE, NEVER, perform, plan, prepare};
@@ -47,9 +47,9 @@ fn lossy_relay(to: SocketAddr, drops: impl Fn(u64) -> bool + Send + 'static) -> 
 
 /// The points of a plan whose every so manieth datagram gets lost.
 fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
-    let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), plan).expect("listens");
+    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), plan).expect("listens");
     let to = lossy_relay(far.endpoint().expect("it listens"), move |count| count.is_multiple_of(one_in));
-    let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), plan).expect("connects");
+    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), plan).expect("connects");
     perform(plan, near, far).0
 }
 
@@ -61,12 +61,12 @@ fn lost_datagrams_are_repeated_and_counted() {
         let precision = Precision { least_repetitions: 10, most_repetitions: 10, ..plan.precision };
         let plan = PipePlan { precision, ..plan };
         let points = measure_with_losses(&plan, one_in);
-        let books = points.iter().fold(Books::default(), |sum, point| sum.and(point.books));
+        let accounts = points.iter().fold(Accounts::default(), |sum, point| sum.and(point.accounts));
         let trials: u64 = points.iter().flat_map(|point| &point.trials).map(|trial| trial.repetitions).sum();
-        assert_eq!((books.wrong, books.received), (0, 2 * (trials + plan.precision.warm_up)), "{pattern}");
+        assert_eq!((accounts.wrong, accounts.received), (0, 2 * (trials + plan.precision.warm_up)), "{pattern}");
         // About one in so many of some 65 messages and 30 frames; a lost answer makes a duplicate of the question.
-        let lost = books.lost().expect("not more arrived than were sent");
-        assert!((1..=40).contains(&lost), "{pattern}: {books:?}");
+        let lost = accounts.lost().expect("not more arrived than were sent");
+        assert!((1..=40).contains(&lost), "{pattern}: {accounts:?}");
     }
 }
 
@@ -79,8 +79,8 @@ fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
         let arrived: u64 = point.trials.iter().map(|trial| trial.repetitions).sum();
         let lost: u64 = point.trials.iter().map(|trial| trial.lost).sum();
         assert!(lost >= 3 && arrived > 60, "{point:?}");
-        let Books { sent, received, duplicates, wrong, .. } = point.books;
-        assert_eq!((point.books.lost(), wrong), (Some(sent - received - duplicates), 0), "{point:?}");
+        let Accounts { sent, received, duplicates, wrong, .. } = point.accounts;
+        assert_eq!((point.accounts.lost(), wrong), (Some(sent - received - duplicates), 0), "{point:?}");
         assert!(point.trials.iter().all(|trial| trial.elapsed > Span::ZERO && trial.clock == End::Far));
     }
 }
@@ -89,11 +89,11 @@ fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
 #[test]
 fn a_peer_that_vanishes_without_a_word_is_noticed() {
     let plan = plan(Kind::Udp, Pattern::PingPong, "1..1KB");
-    let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), &plan).expect("listens");
+    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
     let pulled = Arc::new(AtomicBool::new(false));
     let cable = Arc::clone(&pulled);
     let to = lossy_relay(far.endpoint().expect("it listens"), move |_| cable.load(Ordering::Relaxed));
-    let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), &plan).expect("connects");
+    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("connects");
     // It waits longer than this test lasts, as it cannot know when it will be asked.
     thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut begun = None;

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Activity, Meeting, Order, Performance, PipeEnd, PipeMeeting, Word};
+use btu_suite::activity::{Activity, Order, Performance, PipeEnd, PipeMeeting, Rendezvous, Word};
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan, Place, Point, Precision, SocketOptions};
 use btu_suite::record::{Outcome, Report};
@@ -50,9 +50,9 @@ fn pair(plan: &PipePlan) -> Result<Pair, String> {
         let near = prepare(End::Near, PipeMeeting::ConnectAt(path), plan)?;
         return Ok((near, far, Some(directory)));
     }
-    let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), plan)?;
+    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), plan)?;
     let to = far.endpoint().expect("it listens");
-    Ok((prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), plan)?, far, None))
+    Ok((prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), plan)?, far, None))
 }
 
 /// Every transport of this program, and each way to use TCP.
@@ -117,12 +117,17 @@ fn perform(plan: &PipePlan, near: Box<dyn Performance>, far: Box<dyn Performance
 
 fn assert_sound(plan: &PipePlan, points: &[Point]) {
     for point in points {
-        let books = &point.books;
+        let accounts = &point.accounts;
         let rounds: u64 = point.trials.iter().map(|trial| trial.repetitions).sum::<u64>() + plan.precision.warm_up;
         assert_eq!(point.trials.len(), 3);
         let received = rounds * plan.pattern.messages_per_repetition() * u64::from(plan.pairs);
-        assert_eq!(books.received, received, "{} {point:?}", plan.kind);
-        assert_eq!((books.lost(), books.wrong, books.checked), (Some(0), 0, books.received), "{} {point:?}", plan.kind);
+        assert_eq!(accounts.received, received, "{} {point:?}", plan.kind);
+        assert_eq!(
+            (accounts.lost(), accounts.wrong, accounts.checked),
+            (Some(0), 0, accounts.received),
+            "{} {point:?}",
+            plan.kind
+        );
         assert!(point.trials.iter().all(|trial| trial.elapsed > Span::ZERO && trial.lost == 0));
     }
 }

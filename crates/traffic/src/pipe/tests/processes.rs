@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use btu_suite::activity::{Meeting, Order, PipeMeeting, Word};
+use btu_suite::activity::{Order, PipeMeeting, Rendezvous, Word};
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record::Outcome;
@@ -78,10 +78,10 @@ impl Drop for Process {
 pub(super) fn pair(plan: &PipePlan) -> (Process, Process, TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("meeting");
-    let here = PipeMeeting::Network(Meeting::Listen(HERE));
+    let here = PipeMeeting::Network(Rendezvous::Listen(HERE));
     let waits = if plan.kind.is_local() { PipeMeeting::ListenAt(path.clone()) } else { here };
     let (far, endpoint) = Process::start(End::Far, waits, plan);
-    let comes = endpoint.map_or(PipeMeeting::ConnectAt(path), |to| PipeMeeting::Network(Meeting::Connect(to)));
+    let comes = endpoint.map_or(PipeMeeting::ConnectAt(path), |to| PipeMeeting::Network(Rendezvous::Connect(to)));
     let (near, _) = Process::start(End::Near, comes, plan);
     (near, far, directory)
 }

@@ -6,7 +6,7 @@ use btu_units::Bytes;
 use super::{assert_sound, describe, every_way, measure, measure_noting, plan};
 
 #[test]
-fn every_transport_moves_every_size_and_its_books_balance() {
+fn every_transport_moves_every_size_and_its_accounts_balance() {
     for plan in every_way(Pattern::PingPong, "1,2,3,64,1000,65000,150000,1000001") {
         let (points, left_out) = measure(&plan);
         let expected = match plan.kind {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{Activity, Meeting, Order, PipeEnd, PipeMeeting};
+use btu_suite::activity::{Activity, Order, PipeEnd, PipeMeeting, Rendezvous};
 use btu_suite::peers::{Callers, Peers};
 use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan};
 use btu_units::Span;
@@ -38,13 +38,13 @@ fn without_the_token_nobody_gets_in() {
 
 fn strangers_are_sent_away(kind: Kind) {
     let plan = plan(kind, Pattern::PingPong, "1");
-    let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), &plan).expect("listens");
+    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
     let to: SocketAddr = far.endpoint().expect("it listens");
     let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut stranger = TcpStream::connect(to).expect("connects");
     std::io::Write::write_all(&mut stranger, b"sixteen byte kez").expect("said");
     assert_eq!(std::io::Read::read(&mut stranger, &mut [0; 1]).ok().unwrap_or(0), 0);
-    let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), &plan).expect("connects");
+    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("connects");
     near.perform(&NEVER).expect("measured");
     far.join().expect("no panic").expect("in order");
 }
@@ -54,13 +54,13 @@ fn strangers_are_sent_away(kind: Kind) {
 fn who_may_not_call_is_not_answered() {
     for kind in [Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Udp, Kind::Quic] {
         let plan = plan(kind, Pattern::PingPong, "1");
-        let here = PipeMeeting::Network(Meeting::Listen(HERE));
+        let here = PipeMeeting::Network(Rendezvous::Listen(HERE));
         let hasty = Order { deadline: Span::from_milliseconds(400), ..order(End::Far, here, &plan) };
         let peers = Peers::within(vec!["192.0.2.0/24".parse().expect("a network")]);
         let far = crate::prepare(&hasty, &Callers::only(peers, |_, _| ())).expect("listens").expect("is traffic");
         let to = far.endpoint().expect("it listens");
         let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
-        let meeting = PipeMeeting::Network(Meeting::Connect(to));
+        let meeting = PipeMeeting::Network(Rendezvous::Connect(to));
         let caller = Order { deadline: Span::from_milliseconds(300), ..order(End::Near, meeting, &plan) };
         let near = crate::prepare(&caller, &Callers::any()).and_then(|near| {
             let near = near.expect("is traffic").perform(&NEVER);
@@ -75,7 +75,7 @@ fn who_may_not_call_is_not_answered() {
 #[test]
 fn quic_asks_who_has_not_proved_its_address_to_try_again() {
     let plan = plan(Kind::Quic, Pattern::PingPong, "1");
-    let here = PipeMeeting::Network(Meeting::Listen(HERE));
+    let here = PipeMeeting::Network(Rendezvous::Listen(HERE));
     let hasty = Order { deadline: Span::from_milliseconds(600), ..order(End::Far, here, &plan) };
     let far = crate::prepare(&hasty, &Callers::any()).expect("listens").expect("is traffic");
     let to = far.endpoint().expect("it listens");
@@ -83,7 +83,7 @@ fn quic_asks_who_has_not_proved_its_address_to_try_again() {
     // The first packet of a real caller, from an address that is not its own.
     let tap = UdpSocket::bind((HERE, 0)).expect("a socket");
     tap.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
-    let calls = PipeMeeting::Network(Meeting::Connect(tap.local_addr().expect("bound")));
+    let calls = PipeMeeting::Network(Rendezvous::Connect(tap.local_addr().expect("bound")));
     let caller = Order { deadline: Span::from_milliseconds(300), ..order(End::Near, calls, &plan) };
     let near = thread::spawn(move || {
         drop(crate::prepare(&caller, &Callers::any()).expect("set up").map(|near| near.perform(&NEVER)));
@@ -109,7 +109,7 @@ fn what_is_no_protocol_ends_the_far_end() {
     // Who knows the token may still speak nonsense; TLS hears it before the token's other half.
     for kind in [Kind::Tcp, Kind::Tls, Kind::Http2] {
         let plan = plan(kind, Pattern::PingPong, "1");
-        let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), &plan).expect("listens");
+        let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
         let mut peer = TcpStream::connect(far.endpoint().expect("it listens")).expect("connects");
         let opening: &[u8] = if kind == Kind::Tls { b"sixteen btu--tls" } else { b"sixteen byte key" };
         let nonsense: Vec<u8> = (0..4096u32).map(|n| (n * 7 % 251) as u8).collect();
@@ -122,7 +122,7 @@ fn what_is_no_protocol_ends_the_far_end() {
 #[test]
 fn quic_takes_no_stranger_and_no_wrong_token() {
     let plan = plan(Kind::Quic, Pattern::PingPong, "1");
-    let far = prepare(End::Far, PipeMeeting::Network(Meeting::Listen(HERE)), &plan).expect("listens");
+    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
     let to = far.endpoint().expect("it listens");
     let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let stranger = UdpSocket::bind((HERE, 0)).expect("a socket");
@@ -131,7 +131,7 @@ fn quic_takes_no_stranger_and_no_wrong_token() {
     }
     let part = PipeEnd {
         end: End::Near,
-        meeting: PipeMeeting::Network(Meeting::Connect(to)),
+        meeting: PipeMeeting::Network(Rendezvous::Connect(to)),
         token: *b"sixteen byte kez",
         plan: plan.clone(),
         turns: false,
@@ -139,7 +139,7 @@ fn quic_takes_no_stranger_and_no_wrong_token() {
     let order = Order::new(9, Span::from_seconds(20), Activity::Pipe(Box::new(part)));
     let wrong = crate::prepare(&order, &Callers::any()).expect("is set up").expect("is traffic").perform(&NEVER);
     assert!(wrong.is_err());
-    let near = prepare(End::Near, PipeMeeting::Network(Meeting::Connect(to)), &plan).expect("is set up");
+    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("is set up");
     near.perform(&NEVER).expect("measured");
     far.join().expect("no panic").expect("in order");
 }

@@ -2,8 +2,8 @@
 
 use std::io::{self, ErrorKind, IoSliceMut};
 
-use super::super::patience::Silence;
 use super::super::talk::nonsense;
+use super::super::timeout::Silence;
 use super::{NUMBER, SPARE, UdpPipe};
 use crate::sys::stream;
 use crate::udp::header::{HEADER, Kind};
@@ -72,10 +72,10 @@ impl UdpPipe {
             return Ok(Verdict::Stray);
         }
         match number {
-            // Too late: it is in the books as lost.
+            // Too late: it is in the accounts as lost.
             number if (begin..end).contains(&number) => Ok(Verdict::Stray),
             number if number < self.heard => {
-                self.books.duplicates += 1;
+                self.accounts.duplicates += 1;
                 Ok(Verdict::Again)
             }
             number if number == self.heard => Err(nonsense("a datagram has not the agreed size")),
@@ -83,7 +83,7 @@ impl UdpPipe {
             _ if length == NUMBER + room.len() + SPARE => Ok(Verdict::Stray),
             number if self.both_ways && number == self.heard + 1 => {
                 match &self.early {
-                    Some(_) => self.books.duplicates += 1,
+                    Some(_) => self.accounts.duplicates += 1,
                     None => self.early = Some(datagram[NUMBER..].to_vec()),
                 }
                 Ok(Verdict::Stray)

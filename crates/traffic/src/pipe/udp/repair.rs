@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use btu_units::Time;
 
-use super::super::patience::{LONGEST_WAIT, PATIENCE, PROBE_WAIT, Silence};
+use super::super::timeout::{LONGEST_WAIT, PROBE_WAIT, Silence, TIMEOUT};
 use super::{UdpPipe, post};
 use crate::clock::now;
 use crate::udp::header::Kind;
@@ -17,10 +17,10 @@ impl UdpPipe {
     pub(super) fn repeat(&mut self) -> io::Result<()> {
         let [last, before] = &self.last;
         if self.both_ways && !before.is_empty() {
-            self.books.repeated += 1;
+            self.accounts.repeated += 1;
             post(self.exchange.send(before))?;
         }
-        self.books.repeated += 1;
+        self.accounts.repeated += 1;
         post(self.exchange.send(last))
     }
 
@@ -46,10 +46,10 @@ impl UdpPipe {
             self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
         }
         // The far end is asked whenever the near one likes; only who has asked knows when an answer is due.
-        let patience = if self.repeats { self.answers.patience(length, self.wait) } else { PATIENCE };
-        let is_long = silence.since.is_some_and(|since| Duration::from(now().since(since)) > patience);
+        let timeout = if self.repeats { self.answers.timeout(length, self.wait) } else { TIMEOUT };
+        let is_long = silence.since.is_some_and(|since| Duration::from(now().since(since)) > timeout);
         if is_long && !self.turns {
-            let why = format!("nothing has come for {:.1} s", patience.as_secs_f64());
+            let why = format!("nothing has come for {:.1} s", timeout.as_secs_f64());
             return Err(io::Error::new(ErrorKind::TimedOut, why));
         }
         Ok(())

@@ -18,24 +18,24 @@ fn call_to(name: &str, agent: &Drill) -> HostCall {
     HostCall { name: name.to_owned(), reached: Reached::Tls { address: agent.address.to_string() } }
 }
 
-async fn reserved(call: &HostCall, access: &Access) -> Guest {
-    let mut guest = Guest::call(call, access).await.unwrap();
-    guest.reserve(&purpose()).await.unwrap();
-    guest
+async fn reserved(call: &HostCall, access: &Access) -> RemoteHost {
+    let mut remote_host = RemoteHost::call(call, access).await.unwrap();
+    remote_host.reserve(&purpose()).await.unwrap();
+    remote_host
 }
 
 #[tokio::test]
 async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
-    let mut house = House::new();
-    let access = house.access();
-    let (mut agents, mut hosts, mut guests) = (Vec::new(), Vec::new(), Vec::new());
+    let mut authority = TestAuthority::new();
+    let access = authority.access();
+    let (mut agents, mut hosts, mut remote_hosts) = (Vec::new(), Vec::new(), Vec::new());
     for (station, name) in HostRole::ALL.into_iter().zip(["alpha", "beta", "gamma"]) {
-        let agent = Drill::begin(&house.identity(name, Role::Agent));
+        let agent = Drill::begin(&authority.identity(name, Role::Agent));
         let call = call_to(name, &agent);
-        let guest = reserved(&call, &access).await;
+        let remote_host = reserved(&call, &access).await;
         if name == "alpha" {
             // As if its lease had ended.
-            guest.link.clone().release(Duration::from_secs(5)).await.unwrap();
+            remote_host.link.clone().release(Duration::from_secs(5)).await.unwrap();
         }
         agents.push(agent);
         hosts.push(Machine {
@@ -44,9 +44,9 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
             reached: call.reached,
             measured: [127, 0, 0, 1].into(),
         });
-        guests.push((station.into(), guest));
+        remote_hosts.push((station.into(), remote_host));
     }
-    let mut stage = Stage::on_hosts(Machines { hosts }, guests, purpose(), Duration::from_secs(5));
+    let mut stage = Stage::on_hosts(Machines { hosts }, remote_hosts, purpose(), Duration::from_secs(5));
     agents[2].calls.break_next("Impair");
     let mut found = Vec::new();
     let error = stage.find(&mut found).await.unwrap_err();
@@ -58,11 +58,11 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
 /// A look raises namespaces and tries netem, which would disturb what somebody else measures.
 #[tokio::test]
 async fn a_host_is_looked_at_only_when_it_is_ours() {
-    let mut house = House::new();
-    let (free, busy) = (house.identity("alpha", Role::Agent), house.identity("beta", Role::Agent));
+    let mut authority = TestAuthority::new();
+    let (free, busy) = (authority.identity("alpha", Role::Agent), authority.identity("beta", Role::Agent));
     let (free, busy) = (Drill::begin(&free), Drill::begin(&busy));
     let calls = [call_to("alpha", &free), call_to("beta", &busy)];
-    let access = Arc::new(house.access());
+    let access = Arc::new(authority.access());
     let _somebody = reserved(&calls[1], &access).await;
     let roll = tokio::task::spawn_blocking(move || roll_call(&calls, &access)).await.unwrap().unwrap();
     let answers: Vec<_> = roll.hosts.into_iter().map(|host| host.answer.unwrap()).collect();
@@ -78,16 +78,16 @@ async fn a_host_is_looked_at_only_when_it_is_ours() {
 /// Strangers at an agent's door while it measures leave a mark in the run.
 #[tokio::test]
 async fn a_crowd_at_a_host_s_door_is_told() {
-    let mut house = House::new();
-    let agent = Drill::begin(&house.identity("alpha", Role::Agent));
-    let mut guest = reserved(&call_to("alpha", &agent), &house.access()).await;
-    let before = document(&guest.describe().await.unwrap(), "alpha", None).unwrap();
+    let mut authority = TestAuthority::new();
+    let agent = Drill::begin(&authority.identity("alpha", Role::Agent));
+    let mut remote_host = reserved(&call_to("alpha", &agent), &authority.access()).await;
+    let before = document(&remote_host.describe().await.unwrap(), "alpha", None).unwrap();
     for _ in 0..150 {
         drop(tokio::net::TcpStream::connect(agent.address).await.unwrap());
     }
     let began = std::time::Instant::now();
     let said = loop {
-        let now = document(&guest.describe().await.unwrap(), "alpha", None).unwrap();
+        let now = document(&remote_host.describe().await.unwrap(), "alpha", None).unwrap();
         if let Some(said) = crowd("alpha", &before, &now) {
             break said;
         }

@@ -1,0 +1,61 @@
+//! A signal that asks this process to end, as the thread that measures hears of it.
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use btu_control::coordinator::{CoordinatorError, Interrupt};
+use btu_testbed::testbed::KeepAlive;
+use nix::sys::signal::Signal;
+
+/// How long a signal that a terminal sends to everybody may take to be noticed here after it has ended a worker.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Whether somebody has asked, and what must be let go then; a clone is the same one.
+#[derive(Debug, Default, Clone)]
+pub(super) struct CancelToken(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    signal: OnceLock<Signal>,
+    keep_alive: Mutex<Option<KeepAlive>>,
+}
+
+impl CancelToken {
+    /// Somebody asks.
+    pub(super) fn raise(&self, signal: Signal) {
+        self.0.signal.set(signal).ok();
+        if let Ok(keep_alive) = self.0.keep_alive.lock()
+            && let Some(keep_alive) = keep_alive.as_ref()
+        {
+            keep_alive.cut();
+        }
+    }
+
+    /// This goes down at once when somebody asks, or has asked.
+    pub(super) fn ties(&self, keep_alive: KeepAlive) {
+        if self.0.signal.get().is_some() {
+            keep_alive.cut();
+        }
+        if let Ok(mut place) = self.0.keep_alive.lock() {
+            *place = Some(keep_alive);
+        }
+    }
+
+    /// The error that says so, if somebody has asked.
+    pub(super) fn error(&self) -> Option<CoordinatorError> {
+        self.0.signal.get().map(|signal| {
+            CoordinatorError::Interrupted(match signal {
+                Signal::SIGINT => Interrupt::Keyboard,
+                _ => Interrupt::Terminate,
+            })
+        })
+    }
+
+    /// The same in the place of what failed because of it.
+    pub(super) fn instead_of<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
+        result.map_err(|error| {
+            std::thread::sleep(GRACE);
+            self.error().map_or(error, Into::into)
+        })
+    }
+}

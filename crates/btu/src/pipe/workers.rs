@@ -1,0 +1,191 @@
+//! The workers of a run, and what they say.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use btu_control::coordinator::{CoordinatorError, PreparedWorker, WorkerHost};
+use btu_suite::activity::{Order, Word};
+use btu_suite::pipe::End;
+use btu_units::Span;
+
+/// A look at the interruption is due so often.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a worker that has said its last word may take to be gone.
+const EXIT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Which worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkerId {
+    /// An end of the pipe with this number.
+    End(usize, End),
+    /// What the machine does besides.
+    Load,
+    /// A worker serves the load.
+    Server,
+}
+
+impl WorkerId {
+    /// Whether it is where the far end is.
+    pub(super) fn is_far(self) -> bool {
+        matches!(self, Self::End(_, End::Far) | Self::Server)
+    }
+}
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::End(_, End::Near) => "the near end",
+            Self::End(_, End::Far) => "the far end",
+            Self::Load => "the load",
+            Self::Server => "the load's server",
+        })
+    }
+}
+
+/// What a worker says.
+#[derive(Debug)]
+pub(super) enum WorkerEvent {
+    /// A word.
+    Word(Word),
+    /// Nothing can be heard of it any more: its agent is lost.
+    Lost(CoordinatorError),
+    /// Nothing more: it is gone.
+    End,
+}
+
+/// The workers; dropping them kills those that are left.
+pub(super) struct Workers {
+    active: Vec<Worker>,
+    to: Sender<(WorkerId, WorkerEvent)>,
+    words: Receiver<(WorkerId, WorkerEvent)>,
+}
+
+struct Worker {
+    who: WorkerId,
+    host: Arc<WorkerHost>,
+    step: u32,
+    is_started: bool,
+}
+
+impl Workers {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        let (to, words) = channel();
+        Self { active: Vec::new(), to, words }
+    }
+
+    /// Has a worker made that waits for its start; where it listens, if it does.
+    pub(super) fn prepare(
+        &mut self,
+        who: WorkerId,
+        host: Arc<WorkerHost>,
+        order: &Order,
+    ) -> Result<Option<SocketAddr>, CoordinatorError> {
+        let PreparedWorker { step, endpoint } = host.prepare(order)?;
+        self.active.push(Worker { who, host, step, is_started: false });
+        Ok(endpoint)
+    }
+
+    /// Starts a worker, or gives it its next turn. What is wrong with one that cannot be told is the next thing it says.
+    pub(super) fn go(&mut self, who: WorkerId) {
+        let Some(worker) = self.active.iter_mut().find(|worker| worker.who == who) else { return };
+        let told = if std::mem::replace(&mut worker.is_started, true) {
+            worker.host.go_on(worker.step)
+        } else {
+            let to = self.to.clone();
+            worker.host.start(worker.step, move |word| to.send((who, said(word))).is_ok())
+        };
+        self.note(who, told);
+    }
+
+    /// Asks a worker to end in order.
+    pub(super) fn stop(&mut self, who: WorkerId) {
+        let told = self.worker(who).map_or(Ok(()), |worker| worker.host.stop(worker.step));
+        self.note(who, told);
+    }
+
+    /// CPU time of a worker so far; nothing where that cannot be told.
+    pub(super) fn cpu(&self, who: WorkerId) -> Option<Span> {
+        let worker = self.worker(who)?;
+        worker.host.cpu(worker.step).ok().flatten()
+    }
+
+    fn worker(&self, who: WorkerId) -> Option<&Worker> {
+        self.active.iter().find(|worker| worker.who == who)
+    }
+
+    fn note(&self, who: WorkerId, told: Result<(), CoordinatorError>) {
+        if let Err(error) = told {
+            // The other end of the channel is ours, too.
+            self.to.send((who, WorkerEvent::Lost(error))).ok();
+        }
+    }
+
+    /// What is said next, within `timeout` and as long as nothing `interrupts`.
+    pub(super) fn next<E: Into<anyhow::Error>>(
+        &self,
+        timeout: Duration,
+        interrupts: impl Fn() -> Option<E>,
+    ) -> anyhow::Result<(WorkerId, WorkerEvent)> {
+        let until = Instant::now() + timeout;
+        loop {
+            if let Some(error) = interrupts() {
+                return Err(error.into());
+            }
+            match self.words.recv_timeout(LOOK_EVERY) {
+                Ok(said) => return Ok(said),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
+                Err(_) => bail!("nobody has said anything for {} s", timeout.as_secs()),
+            }
+        }
+    }
+
+    /// What has been said already, if anything.
+    pub(super) fn already_said(&self) -> Option<(WorkerId, WorkerEvent)> {
+        self.words.try_recv().ok()
+    }
+
+    /// What is said before this moment, if anything.
+    pub(super) fn said_until(&self, moment: Instant) -> Option<(WorkerId, WorkerEvent)> {
+        self.words.recv_timeout(moment.saturating_duration_since(Instant::now())).ok()
+    }
+
+    /// Waits until every worker that was started is gone, so that nothing of it is in the way of the next; `gone` are those
+    /// whose end was heard already.
+    pub(super) fn finish(mut self, gone: &[WorkerId]) -> anyhow::Result<()> {
+        let started = self.active.iter().filter(|worker| worker.is_started).map(|worker| worker.who);
+        let mut left: Vec<WorkerId> = started.filter(|who| !gone.contains(who)).collect();
+        while !left.is_empty() {
+            match self.next(EXIT_LIMIT, || None::<CoordinatorError>)? {
+                (who, WorkerEvent::End) => left.retain(|one| *one != who),
+                (_, WorkerEvent::Lost(error)) => return Err(error.into()),
+                (_, WorkerEvent::Word(_)) => {}
+            }
+        }
+        self.active.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for worker in &self.active {
+            // Where it cannot be asked for, its agent is gone, and so is the worker.
+            worker.host.kill(worker.step).ok();
+        }
+    }
+}
+
+/// What was heard of a worker.
+fn said(word: Result<Option<Word>, CoordinatorError>) -> WorkerEvent {
+    match word {
+        Ok(Some(word)) => WorkerEvent::Word(word),
+        Ok(None) => WorkerEvent::End,
+        Err(error) => WorkerEvent::Lost(error),
+    }
+}

@@ -1,0 +1,218 @@
+//! The agent's listener to the network: TCP, mutual TLS, and limits on what a caller can make it spend before it
+//! has shown a certificate.
+//!
+//! ```text
+//! accept --> so many a second --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 clients --> the service
+//!    |              |                     |                                             |
+//!    +------------- closed ---------------+----------------- counted, and told in at most one line a second
+//! ```
+//!
+//! Where all places are taken, the oldest handshake that is not finished has to leave, so that nobody keeps others out by
+//! saying nothing. Addresses from which clients have come before have some places for themselves.
+//!
+//! Nothing is sent to a caller before it has completed a TCP handshake and sent its TLS greeting, so that no caller can
+//! use an agent to flood a third party.
+
+mod client;
+mod handle;
+mod log;
+mod pace;
+mod places;
+mod server;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::Stream;
+use rustls::ServerConfig;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::trust::Peer;
+pub use client::Client;
+pub use handle::{Counts, ListenerHandle};
+use handle::{Hand, Place};
+use log::Cause;
+pub use log::Tell;
+pub use pace::Pace;
+pub use server::server;
+
+/// What strangers, and clients, can make an agent spend.
+#[derive(Debug, Clone, Copy)]
+pub struct ListenerLimits {
+    /// How long a stranger may take to become a client.
+    pub handshake: Duration,
+    /// How many may try at once.
+    pub handshakes: usize,
+    /// How many of them from one address (IPv6: from one /64, which is one host's to fill).
+    pub handshakes_per_address: usize,
+    /// How many of them are for addresses from which clients have come.
+    pub kept_for_known: usize,
+    /// How often strangers of one network (a /24, IPv6: a /64) may come, and one address from which clients have come.
+    pub network_pace: Pace,
+    /// How often strangers may come in all. A handshake without a certificate takes a third of a millisecond of a processor
+    /// that may be measured meanwhile.
+    pub pace: Pace,
+    /// How many clients there may be.
+    pub clients: usize,
+}
+
+impl ListenerLimits {
+    /// Those of an agent.
+    pub const STANDARD: Self = Self {
+        handshake: Duration::from_secs(5),
+        handshakes: 64,
+        handshakes_per_address: 16,
+        kept_for_known: 8,
+        network_pace: Pace { burst: 100, per_second: 20 },
+        pace: Pace { burst: 200, per_second: 100 },
+        clients: 16,
+    };
+}
+
+/// How long the agent reads from a refused caller, so that the reason reaches the caller before the connection is reset.
+const LINGER: Duration = Duration::from_secs(1);
+/// How many bytes the agent reads from it meanwhile.
+const LINGER_BYTES: u64 = 256 << 10;
+/// Connections that the kernel holds until they are looked at. Beyond it Linux drops newcomers, a controller's among them,
+/// and some of them (those with SYN cookies) never hear of it; the library's own choice, 128, is full in a moment.
+const WAITING: u32 = 1024;
+/// When the system gives no connection (no descriptor is free, say), how long until the next attempt.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A listener for TLS connections: the stream of its clients, for `serve_with_incoming`. Closes when it is dropped.
+#[derive(Debug)]
+pub struct TlsListener {
+    clients: mpsc::Receiver<Client>,
+    handle: ListenerHandle,
+    address: SocketAddr,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl TlsListener {
+    /// Begins to listen, from within a runtime; `tell` gets the lines about those who were turned away.
+    pub fn open(listen: SocketAddr, config: Arc<ServerConfig>, limits: ListenerLimits, tell: Tell) -> io::Result<Self> {
+        let listener = listener(listen)?;
+        let address = listener.local_addr()?;
+        let handle = ListenerHandle::new(config, limits);
+        // A client waits here only until the service takes it in.
+        let (arrived, clients) = mpsc::channel(1);
+        let tasks =
+            [tokio::spawn(keep(listener, handle.clone(), arrived)), tokio::spawn(log::write(handle.clone(), tell))];
+        Ok(Self { clients, handle, address, tasks })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What goes on steering the listener when the stream of clients is in the service's hands.
+    pub fn handle(&self) -> ListenerHandle {
+        self.handle.clone()
+    }
+}
+
+impl Stream for TlsListener {
+    type Item = io::Result<Client>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.clients.poll_recv(context).map(|client| client.map(Ok))
+    }
+}
+
+impl Drop for TlsListener {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+fn listener(on: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if on.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // An agent that is started again takes its port at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(on)?;
+    socket.listen(WAITING)
+}
+
+async fn keep(listener: TcpListener, handle: ListenerHandle, arrived: mpsc::Sender<Client>) {
+    loop {
+        match listener.accept().await {
+            Ok((stranger, from)) => {
+                let from = from.ip().to_canonical();
+                match handle.try_hand(from) {
+                    Ok(hand) => drop(tokio::spawn(attend(stranger, from, handle.clone(), hand, arrived.clone()))),
+                    Err(cause) => handle.turned_away(from, cause),
+                }
+            }
+            Err(_) => tokio::time::sleep(RETRY_INTERVAL).await,
+        }
+    }
+}
+
+/// From stranger to client, or out; also when somebody else needs the place.
+async fn attend(
+    stranger: TcpStream,
+    from: IpAddr,
+    handle: ListenerHandle,
+    mut hand: Hand,
+    arrived: mpsc::Sender<Client>,
+) {
+    let client = tokio::select! {
+        // An accepted client stays, even where another caller needs its place at the same moment.
+        biased;
+        client = receive(stranger, (hand.number(), from), &handle) => client,
+        // The caller that took its place counts a handshake that had to leave.
+        () = hand.taken_away() => None,
+    };
+    drop(hand);
+    if let Some(client) = client {
+        // It fails when the listener closes meanwhile.
+        arrived.send(client).await.ok();
+    }
+}
+
+async fn receive(stranger: TcpStream, (number, from): (u64, IpAddr), handle: &ListenerHandle) -> Option<Client> {
+    // Answers are small and wanted at once; that it fails would only make them later.
+    stranger.set_nodelay(true).ok();
+    let (authority, config) = handle.config();
+    let shaking = TlsAcceptor::from(config).accept(stranger).into_fallible();
+    let client = match tokio::time::timeout(handle.limits().handshake, shaking).await {
+        Ok(Ok(stream)) => welcome(stream, Place { number, from, authority }, handle),
+        Ok(Err((error, stranger))) => {
+            handle.refuse(number, from, Cause::Refused(error.to_string()));
+            // The refused caller keeps its place meanwhile, which bounds the lingering, too.
+            see_out(stranger).await;
+            return None;
+        }
+        Err(_) => Err(Cause::Slow),
+    };
+    client.map_err(|cause| handle.refuse(number, from, cause)).ok()
+}
+
+fn welcome(stream: TlsStream<TcpStream>, place: Place, handle: &ListenerHandle) -> Result<Client, Cause> {
+    let peer = Peer::of(stream.get_ref().1.peer_certificates());
+    let peer = peer.map_err(|error| Cause::Refused(error.to_string()))?;
+    handle.welcome(place, stream, peer)
+}
+
+/// Ends a connection so that what was last said to it arrives: closing with unread data would reset it (RFC 9293 section
+/// 3.10.4, RFC 1122 section 4.2.2.13).
+async fn see_out(mut stranger: TcpStream) {
+    let listened = async {
+        stranger.shutdown().await?;
+        tokio::io::copy(&mut stranger.take(LINGER_BYTES), &mut tokio::io::sink()).await
+    };
+    drop(tokio::time::timeout(LINGER, listened).await);
+}

@@ -1,0 +1,300 @@
+//! Who is at the listener and who is inside.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rustls::ServerConfig;
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::sleep_until;
+use tokio_rustls::server::TlsStream;
+
+use super::client::look;
+use super::log::{Cause, Report};
+use super::pace::Paces;
+use super::places::{Places, Taken, block, network};
+use super::{Client, ListenerLimits};
+use crate::trust::{Peer, Revocations};
+
+/// How many were turned away since the listener was opened, and for what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// They became clients.
+    pub welcomed: u64,
+    /// They had not finished the handshake when others needed the place.
+    pub crowded: u64,
+    /// The same, when others from their own address did.
+    pub crowded_address: u64,
+    /// They came too often: all, or those of their network.
+    pub often: u64,
+    /// They did not finish the handshake in time.
+    pub slow: u64,
+    /// Their certificate, or what they said instead of one, was refused.
+    pub refused: u64,
+    /// There were too many clients.
+    pub full: u64,
+    /// Guests that were sent away because their certificate was revoked, lapsed, or of an earlier authority.
+    pub dismissed: u64,
+}
+
+impl Counts {
+    /// All that did not become clients.
+    pub fn turned_away(&self) -> u64 {
+        [self.crowded, self.crowded_address, self.often, self.slow, self.refused, self.full].iter().sum()
+    }
+}
+
+/// Steers an open listener.
+#[derive(Debug, Clone)]
+pub struct ListenerHandle {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    limits: ListenerLimits,
+    state: Mutex<State>,
+    /// Somebody was turned away.
+    news: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Of which authority, counted from the first, and what strangers meet.
+    config: (u64, Arc<ServerConfig>),
+    /// The newest list: a handshake may have begun with the configuration of an older one.
+    revoked: Option<Revocations>,
+    /// Handshakes going on.
+    places: Places,
+    /// How often strangers of each network, and known addresses, came.
+    networks: Paces<IpAddr>,
+    /// How often strangers came.
+    all: Paces<()>,
+    clients: HashMap<u64, (Peer, oneshot::Sender<()>)>,
+    next_client: u64,
+    counts: Counts,
+    report: Report,
+}
+
+impl State {
+    /// Sends away the clients that `is` is true of.
+    fn dismiss(&mut self, is: impl Fn(&Peer) -> bool) -> Vec<Peer> {
+        let gone = self.clients.extract_if(|_, (peer, _)| is(peer)).map(|(_, (peer, dismiss))| {
+            // It fails when the client has gone meanwhile.
+            dismiss.send(()).ok();
+            peer
+        });
+        let gone = gone.collect::<Vec<_>>();
+        self.counts.dismissed += gone.len() as u64;
+        gone
+    }
+}
+
+/// Of whoever is in a handshake.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The number of its place.
+    pub(super) number: u64,
+    pub(super) from: IpAddr,
+    /// The authority whose certificates are asked of it.
+    pub(super) authority: u64,
+}
+
+impl ListenerHandle {
+    pub(super) fn new(config: Arc<ServerConfig>, limits: ListenerLimits) -> Self {
+        let now = Instant::now();
+        let state = State {
+            config: (0, config),
+            revoked: None,
+            places: Places::default(),
+            networks: Paces::new(limits.network_pace, now),
+            all: Paces::new(limits.pace, now),
+            clients: HashMap::new(),
+            next_client: 0,
+            counts: Counts::default(),
+            report: Report::default(),
+        };
+        Self { shared: Arc::new(Shared { limits, state: Mutex::new(state), news: Notify::new() }) }
+    }
+
+    /// From now on strangers meet this configuration: a new certificate, a new list of revoked ones.
+    pub fn reload(&self, config: Arc<ServerConfig>) {
+        self.state().config.1 = config;
+    }
+
+    /// The same with another authority: clients of the earlier one are sent away; returns who they were.
+    pub fn replace(&self, config: Arc<ServerConfig>) -> Vec<Peer> {
+        let mut state = self.state();
+        state.config = (state.config.0 + 1, config);
+        state.dismiss(|_| true)
+    }
+
+    /// Sends clients away whose certificate is revoked, and takes none in any more; returns who they were.
+    pub fn dismiss(&self, revocations: &Revocations) -> Vec<Peer> {
+        let mut state = self.state();
+        state.revoked = Some(revocations.clone());
+        state.dismiss(|peer| revocations.names(peer))
+    }
+
+    /// What happened at the listener.
+    pub fn counts(&self) -> Counts {
+        self.state().counts
+    }
+
+    /// Who is inside.
+    pub fn clients(&self) -> Vec<Peer> {
+        self.state().clients.values().map(|(peer, _)| peer.clone()).collect()
+    }
+
+    pub(super) fn limits(&self) -> ListenerLimits {
+        self.shared.limits
+    }
+
+    /// What a stranger meets now, and of which authority that is.
+    pub(super) fn config(&self) -> (u64, Arc<ServerConfig>) {
+        self.state().config.clone()
+    }
+
+    /// Takes one of the places for handshakes; somebody else may have to leave it.
+    pub(super) fn try_hand(&self, from: IpAddr) -> Result<Hand, Cause> {
+        let now = Instant::now();
+        let mut state = self.state();
+        let is_known = state.places.knows(from);
+        let who = if is_known { block(from) } else { network(from) };
+        if !state.networks.admit(who, now) || !is_known && !state.all.admit((), now) {
+            return Err(Cause::Often);
+        }
+        let (taken, left) = state.places.take(from, &self.shared.limits);
+        drop(state);
+        if let Some((gone, cause)) = left {
+            self.turned_away(gone, cause);
+        }
+        Ok(Hand { handle: self.clone(), taken })
+    }
+
+    /// Takes in who has the place `number`, which is free again.
+    pub(super) fn welcome(
+        &self,
+        Place { number, from, authority }: Place,
+        stream: TlsStream<TcpStream>,
+        peer: Peer,
+    ) -> Result<Client, Cause> {
+        let mut state = self.state();
+        if state.revoked.as_ref().is_some_and(|revoked| revoked.names(&peer)) {
+            return Err(Cause::Refused(format!("the certificate of controller {} is revoked", peer.name)));
+        }
+        if state.config.0 != authority {
+            return Err(Cause::Refused(format!(
+                "the certificate of controller {} is of an earlier authority",
+                peer.name
+            )));
+        }
+        let left = peer.left().ok_or_else(|| Cause::Lapsed(peer.clone()))?;
+        if state.clients.len() >= self.shared.limits.clients {
+            return Err(Cause::Full(peer));
+        }
+        if !state.places.give_back(number) {
+            return Err(Cause::Crowded);
+        }
+        let number = state.next_client;
+        state.next_client += 1;
+        state.counts.welcomed += 1;
+        state.places.remember(from);
+        let (dismiss, dismissed) = oneshot::channel();
+        state.clients.insert(number, (peer.clone(), dismiss));
+        let stay = Stay { handle: self.clone(), from, number };
+        Ok(Client { stream, peer, dismissed, look: Box::pin(sleep_until(look(left))), over: None, stay })
+    }
+
+    /// Counts somebody who is turned away at the listener itself.
+    pub(super) fn turned_away(&self, from: IpAddr, cause: Cause) {
+        self.count(&mut self.state(), from, cause);
+    }
+
+    /// Counts who has this place as turned away, once.
+    pub(super) fn refuse(&self, number: u64, from: IpAddr, cause: Cause) {
+        let mut state = self.state();
+        if state.places.judge(number) {
+            self.count(&mut state, from, cause);
+        }
+    }
+
+    fn count(&self, state: &mut State, from: IpAddr, cause: Cause) {
+        let counts = &mut state.counts;
+        *match &cause {
+            Cause::Crowded => &mut counts.crowded,
+            Cause::CrowdedAddress => &mut counts.crowded_address,
+            Cause::Often => &mut counts.often,
+            Cause::Slow => &mut counts.slow,
+            Cause::Refused(_) => &mut counts.refused,
+            Cause::Full(_) => &mut counts.full,
+            Cause::Lapsed(_) => &mut counts.dismissed,
+        } += 1;
+        state.report.add(from, cause);
+        self.shared.news.notify_one();
+    }
+
+    /// Waits until somebody was turned away.
+    pub(super) async fn news(&self) {
+        self.shared.news.notified().await;
+    }
+
+    /// Takes what is to be told of those who were turned away since the last time.
+    pub(super) fn report(&self) -> Report {
+        std::mem::take(&mut self.state().report)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in here is left half done by a panic.
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place among the handshakes.
+#[derive(Debug)]
+pub(super) struct Hand {
+    handle: ListenerHandle,
+    taken: Taken,
+}
+
+impl Hand {
+    /// Which place it is.
+    pub(super) const fn number(&self) -> u64 {
+        self.taken.0
+    }
+
+    /// Waits until somebody else needs the place, and has it.
+    pub(super) async fn taken_away(&mut self) {
+        // The handle forgets a place only when it is taken away or given back.
+        (&mut self.taken.1).await.ok();
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        self.handle.state().places.give_back(self.taken.0);
+    }
+}
+
+/// A place among the clients.
+#[derive(Debug)]
+pub(super) struct Stay {
+    handle: ListenerHandle,
+    from: IpAddr,
+    number: u64,
+}
+
+impl Stay {
+    /// Counts and tells that this client goes because its certificate has lapsed.
+    pub(super) fn lapsed(&self, peer: &Peer) {
+        self.handle.turned_away(self.from, Cause::Lapsed(peer.clone()));
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        self.handle.state().clients.remove(&self.number);
+    }
+}

@@ -1,0 +1,32 @@
+//! HTTP/2 with limits, for clients: who has a certificate can still be mistaken, or taken over.
+
+use std::time::Duration;
+
+use tonic::transport::Server;
+
+/// Calls that one client may have open at a time; a run needs three.
+const CALLS: u32 = 32;
+/// Octets of a call's headers; ours have some 300.
+const HEADER_BYTES: u32 = 16 << 10;
+/// Octets that a client may send ahead of the service, per call and per connection.
+const AHEAD_BYTES: u32 = 1 << 20;
+/// A client that has said nothing for so long is asked whether it is there ...
+const SILENCE: Duration = Duration::from_secs(10);
+/// ... and disconnected when it has not answered after so long.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Resets of calls that wait to be accepted: a flood of them ends the connection (CVE-2023-44487, "rapid reset").
+const RESETS: usize = 32;
+
+/// The server that an agent adds its service to.
+pub fn server() -> Server {
+    Server::builder()
+        .http2_keepalive_interval(Some(SILENCE))
+        .http2_keepalive_timeout(Some(ANSWER))
+        .max_concurrent_streams(CALLS)
+        .concurrency_limit_per_connection(CALLS as usize)
+        .initial_stream_window_size(AHEAD_BYTES)
+        .initial_connection_window_size(2 * AHEAD_BYTES)
+        .http2_max_header_list_size(HEADER_BYTES)
+        .http2_max_pending_accept_reset_streams(Some(RESETS))
+        .http2_max_local_error_reset_streams(Some(RESETS))
+}

@@ -1,0 +1,146 @@
+//! Drills at a listener on loopback: real sockets, real handshakes, strangers of every kind.
+
+mod clients;
+mod crowd;
+mod echo;
+mod strangers;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tonic::transport::{Channel, Endpoint};
+
+use super::*;
+use crate::trust::tests::TestAuthority;
+use crate::trust::{Identity, Role, client_config, server_config, server_name};
+use echo::Echo;
+
+/// Limits whose end a test can wait for.
+const LIMITS: ListenerLimits = ListenerLimits { handshake: Duration::from_secs(1), ..ListenerLimits::STANDARD };
+/// How long anything may take here on a machine that has other things to do.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// An agent with a listener, as far as the listener is concerned.
+struct Drill {
+    authority: TestAuthority,
+    agent: Identity,
+    handle: ListenerHandle,
+    address: SocketAddr,
+    lines: Arc<Mutex<Vec<String>>>,
+    serving: JoinHandle<()>,
+}
+
+impl Drill {
+    fn begin(limits: ListenerLimits) -> Self {
+        Self::with(limits, server())
+    }
+
+    fn with(limits: ListenerLimits, mut server: tonic::transport::Server) -> Self {
+        let mut authority = TestAuthority::new();
+        let agent = authority.identity("alpha", Role::Agent);
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&lines);
+        let tell: Tell = Box::new(move |line| told.lock().unwrap().push(line.to_owned()));
+        let config = server_config(&agent, None).unwrap();
+        let listener = TlsListener::open("127.0.0.1:0".parse().unwrap(), config, limits, tell).unwrap();
+        let (handle, address) = (listener.handle(), listener.address());
+        let router = server.add_service(Echo);
+        let serving = tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
+        Self { authority, agent, handle, address, lines, serving }
+    }
+
+    fn controller(&mut self, name: &str) -> Arc<ClientConfig> {
+        client_config(&self.authority.identity(name, Role::Controller), None).unwrap()
+    }
+
+    async fn channel(&self, config: Arc<ClientConfig>) -> Result<Channel, tonic::transport::Error> {
+        channel(self.address, config).await
+    }
+
+    /// Sockets of the listener's side that are still there, from the kernel's table (`proc_pid_net(5)`).
+    fn connections(&self) -> usize {
+        const LISTEN: &str = "0A";
+        let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+        let port = format!(":{:04X}", self.address.port());
+        let ours = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|columns| {
+            // Local address, state, and the inode: a connection that only the kernel still knows has none.
+            columns.len() > 9 && columns[1].ends_with(&port) && columns[3] != LISTEN && columns[9] != "0"
+        });
+        ours.count()
+    }
+
+    /// Waits until all connections are gone, at the listener and in the kernel.
+    async fn all_gone(&self) {
+        until("all connections are gone", || self.connections() == 0 && self.handle.clients().is_empty()).await;
+    }
+
+    /// The listener still does what it is for.
+    async fn still_serves(&mut self) {
+        let config = self.controller("work");
+        let channel = self.channel(config).await.unwrap();
+        assert_eq!(echo::say(&channel, "still there").await.unwrap(), "still there");
+    }
+
+    fn log(&self) -> String {
+        self.lines.lock().unwrap().join("\n")
+    }
+}
+
+impl Drop for Drill {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn channel(address: SocketAddr, config: Arc<ClientConfig>) -> Result<Channel, tonic::transport::Error> {
+    channel_from([127, 0, 0, 1].into(), address, config).await
+}
+
+async fn channel_from(
+    from: IpAddr,
+    address: SocketAddr,
+    config: Arc<ClientConfig>,
+) -> Result<Channel, tonic::transport::Error> {
+    let connector = TlsConnector::from(config);
+    let connect = tower::service_fn(move |_| {
+        let connector = connector.clone();
+        async move {
+            let stream = connect_from(from, address).await?;
+            // Without this a call's time is that of a delayed acknowledgement, 40 ms.
+            stream.set_nodelay(true)?;
+            let stream = connector.connect(server_name("alpha").unwrap(), stream).await?;
+            Ok::<_, io::Error>(TokioIo::new(stream))
+        }
+    });
+    Endpoint::from_static("http://alpha").timeout(TIMEOUT).connect_with_connector(connect).await
+}
+
+/// A connection whose own end has this address.
+async fn connect_from(from: IpAddr, address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(from, 0))?;
+    socket.connect(address).await
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < TIMEOUT, "waited for: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Reads until the other side closes, and tells what came.
+async fn until_closed(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> Vec<u8> {
+    let mut said = Vec::new();
+    // A reset is a close, too.
+    let read = tokio::time::timeout(TIMEOUT, stream.read_to_end(&mut said)).await;
+    drop(read.expect("the listener closes the connection"));
+    said
+}

@@ -1,0 +1,243 @@
+//! Guests that misbehave, and clients that have to go.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tonic::Code;
+use tonic::body::Body;
+use tonic::codegen::http::Request;
+use tonic::transport::Error;
+use tower::{Service, ServiceExt};
+
+use super::*;
+use crate::protocol::MESSAGE_LIMIT_BYTES;
+use crate::trust::Choice;
+
+/// Calls with these octets as the body, and returns the call's status.
+async fn raw(channel: &mut Channel, body: Vec<u8>) -> Result<Code, Error> {
+    let request = Request::post(format!("http://alpha{}", echo::PATH)).header("content-type", "application/grpc");
+    let body = Body::new(String::from_utf8(body).unwrap());
+    let channel = ServiceExt::ready(channel).await?;
+    let response = channel.call(request.body(body).unwrap()).await?;
+    let status = response.headers().get("grpc-status").map(|code| Code::from_bytes(code.as_bytes()));
+    Ok(status.unwrap_or(Code::Ok))
+}
+
+/// A message's five octets of header (gRPC over HTTP/2, "Length-Prefixed-Message"), and what follows.
+fn message(length: usize, content: &str) -> Vec<u8> {
+    [&[0], (length as u32).to_be_bytes().as_slice(), content.as_bytes()].concat()
+}
+
+#[tokio::test]
+async fn oversized_and_truncated_messages_end_the_call_and_nothing_else() {
+    let mut drill = Drill::begin(LIMITS);
+    let config = drill.controller("work");
+    let mut channel = drill.channel(config).await.unwrap();
+    assert_eq!(raw(&mut channel, message(0x0110_0000, "abc")).await.unwrap(), Code::OutOfRange);
+    const { assert!(0x0110_0000 > MESSAGE_LIMIT_BYTES) };
+    for (length, content) in [(100, "too short"), (2, "\u{1}"), (3, "\n\u{7f}x"), (0, "behind it")] {
+        let code = raw(&mut channel, message(length, content)).await.unwrap();
+        assert_ne!(code, Code::Ok, "{length} {content}");
+    }
+    assert_ne!(raw(&mut channel, b"\0\0".to_vec()).await.unwrap(), Code::Ok);
+    assert_eq!(echo::say(&channel, "on the same connection").await.unwrap(), "on the same connection");
+    assert_eq!(drill.handle.counts().welcomed, 1);
+    drop(channel);
+    drill.all_gone().await;
+}
+
+#[tokio::test]
+async fn nonsense_after_a_good_handshake_ends_the_connection() {
+    let mut drill = Drill::begin(LIMITS);
+    let connector = TlsConnector::from(drill.controller("work"));
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice();
+    let cut_off = [preface, &[0, 0, 40, 1, 4, 0, 0, 0, 1, 0x82]].concat();
+    let giant = [preface, &[0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1]].concat();
+    for said in [b"GET / HTTP/1.1\r\n\r\n".as_slice(), &[0xff; 100], &cut_off, &giant] {
+        let stream = TcpStream::connect(drill.address).await.unwrap();
+        let mut stream = connector.connect(server_name("alpha").unwrap(), stream).await.unwrap();
+        stream.write_all(said).await.unwrap();
+        stream.shutdown().await.unwrap();
+        until_closed(&mut stream).await;
+    }
+    drill.all_gone().await;
+    drill.still_serves().await;
+}
+
+#[tokio::test]
+async fn a_client_that_never_reads_is_disconnected() {
+    let soon = Duration::from_millis(300);
+    let hurried = server().http2_keepalive_interval(Some(soon)).http2_keepalive_timeout(Some(soon));
+    let mut drill = Drill::with(LIMITS, hurried);
+    let connector = TlsConnector::from(drill.controller("work"));
+    let address = drill.address;
+    let connect = tower::service_fn(move |_| {
+        let connector = connector.clone();
+        async move {
+            let stream = TcpStream::connect(address).await?;
+            let stream = connector.connect(server_name("alpha").unwrap(), stream).await?;
+            Ok::<_, io::Error>(TokioIo::new(Deaf(stream)))
+        }
+    });
+    let endpoint = Endpoint::from_static("http://alpha").timeout(TIMEOUT);
+    let channel = endpoint.connect_with_connector(connect).await.unwrap();
+    let text = "x".repeat(100_000);
+    let asking = tokio::spawn(async move {
+        let asked = (0..64).map(|_| echo::say(&channel, &text));
+        futures_util::future::join_all(asked).await
+    });
+    until("it is in", || drill.handle.counts().welcomed == 1).await;
+    until("it is out", || drill.handle.clients().is_empty()).await;
+    asking.abort();
+    drop(asking.await);
+    drill.all_gone().await;
+    drill.still_serves().await;
+}
+
+/// A connection on which nothing is ever read.
+struct Deaf<S>(S);
+
+impl<S: Unpin> AsyncRead for Deaf<S> {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Deaf<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_client_has_to_go_and_the_others_stay() {
+    let mut drill = Drill::begin(LIMITS);
+    let (config, other) = (drill.controller("lost"), drill.controller("work"));
+    let lost = drill.channel(config.clone()).await.unwrap();
+    let work = drill.channel(other).await.unwrap();
+    assert_eq!(echo::say(&lost, "in").await.unwrap(), "in");
+    assert_eq!(echo::say(&work, "in").await.unwrap(), "in");
+    let revoked = drill.authority.revoke("lost");
+    drill.handle.reload(server_config(&drill.agent, Some(&revoked)).unwrap());
+    let gone = drill.handle.dismiss(&revoked);
+    assert_eq!(gone.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>(), ["lost"]);
+    assert!(echo::say(&lost, "still in?").await.is_err());
+    assert_eq!(echo::say(&work, "still in?").await.unwrap(), "still in?");
+    assert_eq!(drill.handle.clients().len(), 1);
+    assert_eq!(drill.handle.counts().dismissed, 1);
+    let nobody = Choice { name: "nobody".to_owned(), role: None, serial: None };
+    assert!(drill.authority.authority.revoke(&nobody).is_err());
+}
+
+/// An answer that was ready when the certificate was revoked is not sent any more.
+#[tokio::test]
+async fn a_revoked_client_is_written_nothing() {
+    use futures_util::StreamExt;
+
+    let mut authority = TestAuthority::new();
+    let agent = authority.identity("alpha", Role::Agent);
+    let config = client_config(&authority.identity("lost", Role::Controller), None).unwrap();
+    let accept = server_config(&agent, None).unwrap();
+    let mut listener = TlsListener::open("127.0.0.1:0".parse().unwrap(), accept, LIMITS, Box::new(|_| ())).unwrap();
+    let stream = TcpStream::connect(listener.address()).await.unwrap();
+    let mut lost = TlsConnector::from(config).connect(server_name("alpha").unwrap(), stream).await.unwrap();
+    let mut client = listener.next().await.unwrap().unwrap();
+    client.write_all(b"before").await.unwrap();
+    assert_eq!(listener.handle().dismiss(&authority.revoke("lost")).len(), 1);
+    for _ in 0..2 {
+        let error = client.write_all(b"after").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
+    }
+    drop(client);
+    assert_eq!(until_closed(&mut lost).await, b"before");
+}
+
+/// A handshake keeps the configuration that it began with. Without a reload all handshakes are such ones.
+#[tokio::test]
+async fn who_is_revoked_during_the_handshake_is_not_let_in() {
+    let mut drill = Drill::begin(LIMITS);
+    let (config, other) = (drill.controller("lost"), drill.controller("work"));
+    let revoked = drill.authority.revoke("lost");
+    assert!(drill.handle.dismiss(&revoked).is_empty());
+    if let Ok(lost) = drill.channel(config).await {
+        assert!(echo::say(&lost, "in?").await.is_err());
+    }
+    until("it is told", || drill.log().contains("the certificate of controller lost is revoked")).await;
+    assert_eq!((drill.handle.counts().refused, drill.handle.counts().welcomed), (1, 0));
+    let work = drill.channel(other).await.unwrap();
+    assert_eq!(echo::say(&work, "in").await.unwrap(), "in");
+}
+
+#[tokio::test]
+async fn a_connection_ends_with_its_certificate() {
+    let mut drill = Drill::begin(LIMITS);
+    let soon = client_config(&drill.authority.lapsing("brief", Role::Controller, 3), None).unwrap();
+    let other = drill.controller("work");
+    let (brief, work) = (drill.channel(soon).await.unwrap(), drill.channel(other).await.unwrap());
+    assert_eq!(echo::say(&brief, "in").await.unwrap(), "in");
+    assert_eq!(echo::say(&work, "in").await.unwrap(), "in");
+    // Also a client that says nothing goes.
+    until("it is out", || drill.handle.clients().len() == 1).await;
+    assert!(echo::say(&brief, "still in?").await.is_err());
+    assert_eq!(echo::say(&work, "still in?").await.unwrap(), "still in?");
+    assert_eq!(drill.handle.counts().dismissed, 1);
+    until("it is told", || drill.log().contains("the certificate of controller brief has lapsed")).await;
+}
+
+#[tokio::test]
+async fn clients_of_an_earlier_authority_go() {
+    let mut drill = Drill::begin(LIMITS);
+    let config = drill.controller("work");
+    let work = drill.channel(config.clone()).await.unwrap();
+    assert_eq!(echo::say(&work, "in").await.unwrap(), "in");
+    let mut later = TestAuthority::new();
+    let agent = later.identity("alpha", Role::Agent);
+    assert!(
+        !agent.is_of_the_authority_of(&drill.agent)
+            && agent.is_of_the_authority_of(&later.identity("beta", Role::Agent))
+    );
+    let gone = drill.handle.replace(server_config(&agent, None).unwrap());
+    assert_eq!(gone.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>(), ["work"]);
+    assert!(echo::say(&work, "still in?").await.is_err());
+    let config = client_config(&later.identity("work", Role::Controller), None).unwrap();
+    let work = drill.channel(config).await.unwrap();
+    assert_eq!(echo::say(&work, "in").await.unwrap(), "in");
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_clients() {
+    let mut drill = Drill::begin(ListenerLimits { clients: 2, ..LIMITS });
+    let config = drill.controller("work");
+    let first = drill.channel(config.clone()).await.unwrap();
+    let second = drill.channel(config.clone()).await.unwrap();
+    for channel in [&first, &second] {
+        assert_eq!(echo::say(channel, "in").await.unwrap(), "in");
+    }
+    let third = drill.channel(config.clone()).await;
+    if let Ok(third) = third {
+        assert!(echo::say(&third, "in?").await.is_err());
+    }
+    until("it is told", || drill.log().contains("too many connections of clients, for controller work")).await;
+    drop(first);
+    until("a place is free", || drill.handle.clients().len() == 1).await;
+    let fourth = drill.channel(config).await.unwrap();
+    assert_eq!(echo::say(&fourth, "in").await.unwrap(), "in");
+}
+
+#[test]
+fn the_limits_are_those_of_the_documentation() {
+    let limits = ListenerLimits::STANDARD;
+    assert_eq!(limits.handshake, Duration::from_secs(5));
+    assert_eq!((limits.handshakes, limits.handshakes_per_address, limits.clients), (64, 16, 16));
+    let paces = [limits.network_pace, limits.pace].map(|pace| (pace.per_second, pace.burst));
+    assert_eq!((limits.kept_for_known, paces), (8, [(20, 100), (100, 200)]));
+}

@@ -1,0 +1,196 @@
+//! One host: its agent, its reservation and its clock, and how it is found again when it was lost.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use btu_suite::record::HostClock;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use super::super::client::AgentLink;
+use super::super::error::CoordinatorError;
+use super::clock::{Moment, Probes};
+use super::transport::Transport;
+use super::{Access, HostCall};
+use crate::protocol::{DescribeReply, HelloReply, ReserveRequest};
+
+/// A lease is kept by renewing it this often, a fifth of it.
+const RENEW_EVERY: Duration = Duration::from_secs(1);
+
+/// Probes of the clock before anything is measured.
+const FIRST_PROBES: usize = 8;
+
+/// A host that was lost is called again after this, then ever more seldom, up to this.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+
+/// A host that does not take a farewell is freed by the end of its lease.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(2);
+
+/// What a reservation is for.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Purpose {
+    pub(in super::super) run: String,
+    pub(in super::super) controller: String,
+    /// Milliseconds that the run is expected to take from now on; all hosts are told.
+    pub(in super::super) left_ms: Arc<AtomicU64>,
+}
+
+impl Purpose {
+    pub(in super::super) fn left(&self) -> Duration {
+        Duration::from_millis(self.left_ms.load(Ordering::Relaxed))
+    }
+}
+
+/// How a lost host was found again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Reconnected {
+    pub(in super::super) host: String,
+    pub(in super::super) away: Duration,
+    /// Whether it was another agent than before: it was started again, or its host was.
+    pub(in super::super) restarted: bool,
+}
+
+/// A host of ours.
+pub(in super::super) struct RemoteHost {
+    pub(in super::super) name: String,
+    transport: Transport,
+    pub(in super::super) link: AgentLink,
+    pub(in super::super) hello: HelloReply,
+    /// As it was when it was looked at last.
+    pub(in super::super) described: Option<DescribeReply>,
+    probes: Arc<Mutex<Probes>>,
+    renewing: Option<Renewing>,
+}
+
+/// Ends with its owner.
+struct Renewing(JoinHandle<()>);
+
+impl Drop for Renewing {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl RemoteHost {
+    /// Reaches a host; nothing is reserved yet.
+    pub(in super::super) async fn call(call: &HostCall, access: &Access) -> Result<Self, CoordinatorError> {
+        let transport = Transport::of(call, access)?;
+        let (link, hello) = transport.connect(&call.name).await?;
+        let name = call.name.clone();
+        Ok(Self { name, transport, link, hello, described: None, probes: Arc::default(), renewing: None })
+    }
+
+    /// Reserves the host and keeps it; looks at its clock. What another run had of it before is given back.
+    pub(in super::super) async fn reserve(&mut self, purpose: &Purpose) -> Result<(), CoordinatorError> {
+        self.renewing = None;
+        self.link.reserve(asking(purpose)).await?;
+        for _ in 0..FIRST_PROBES {
+            probe(&mut self.link, &self.probes, purpose).await?;
+        }
+        self.keep(purpose);
+        Ok(())
+    }
+
+    fn keep(&mut self, purpose: &Purpose) {
+        let (link, probes, purpose) = (self.link.clone(), Arc::clone(&self.probes), purpose.clone());
+        self.renewing = Some(Renewing(tokio::spawn(renew(link, probes, purpose))));
+    }
+
+    /// Where the host's clocks stand.
+    pub(in super::super) fn clock(&self) -> Option<HostClock> {
+        self.probes.lock().unwrap_or_else(PoisonError::into_inner).best()
+    }
+
+    /// Looks at the host, which has to be ours: namespaces are raised there, and netem is tried.
+    pub(in super::super) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
+        let described = self.link.describe().await?;
+        Ok(self.described.insert(described).clone())
+    }
+
+    /// Finds the host again, if it was lost, within `timeout` of `since`.
+    pub(in super::super) async fn find(
+        &mut self,
+        purpose: &Purpose,
+        since: Instant,
+        timeout: Duration,
+    ) -> Result<Option<Reconnected>, CoordinatorError> {
+        self.renewing = None;
+        let heard = self.probes.lock().unwrap_or_else(PoisonError::into_inner).heard().unwrap_or(since);
+        if self.link.renew(purpose.left()).await.is_ok() {
+            self.keep(purpose);
+            return Ok(None);
+        }
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.meet(purpose).await {
+                Ok(restarted) => {
+                    self.keep(purpose);
+                    return Ok(Some(Reconnected { host: self.name.clone(), away: heard.elapsed(), restarted }));
+                }
+                Err(error) if !error.may_pass() => return Err(error),
+                Err(error) if since.elapsed() + pause > timeout => {
+                    return Err(CoordinatorError::Gone {
+                        host: self.name.clone(),
+                        timeout_s: timeout.as_secs(),
+                        last: error.to_string(),
+                    });
+                }
+                Err(_) => sleep(pause).await,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Connects and reserves anew: whether it is another agent. The old reservation is not taken up again, though it could
+    /// be: what was sent on the lost connection may still arrive, and must not disturb what is done from now on.
+    async fn meet(&mut self, purpose: &Purpose) -> Result<bool, CoordinatorError> {
+        let (mut link, hello) = self.transport.connect(&self.name).await?;
+        link.reserve(asking(purpose)).await?;
+        // Another start has another clock; the probes of the old one mean nothing then.
+        let restarted = hello.instance != self.hello.instance;
+        if restarted {
+            *self.probes.lock().unwrap_or_else(PoisonError::into_inner) = Probes::default();
+        }
+        for _ in 0..FIRST_PROBES {
+            probe(&mut link, &self.probes, purpose).await?;
+        }
+        (self.link, self.hello) = (link, hello);
+        Ok(restarted)
+    }
+
+    /// Gives the host back; who does not take it is freed by the end of the lease.
+    pub(in super::super) async fn release(&mut self) {
+        self.renewing = None;
+        self.link.release(FAREWELL_LIMIT).await.ok();
+    }
+}
+
+fn asking(purpose: &Purpose) -> ReserveRequest {
+    ReserveRequest {
+        run: purpose.run.clone(),
+        controller: purpose.controller.clone(),
+        expected_ms: purpose.left_ms.load(Ordering::Relaxed),
+        session: Vec::new(),
+    }
+}
+
+/// Renews until the host no longer wants to hear of it; whoever asks it for something then finds out why.
+async fn renew(mut link: AgentLink, probes: Arc<Mutex<Probes>>, purpose: Purpose) {
+    loop {
+        sleep(RENEW_EVERY).await;
+        if probe(&mut link, &probes, &purpose).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn probe(link: &mut AgentLink, probes: &Mutex<Probes>, purpose: &Purpose) -> Result<(), CoordinatorError> {
+    let before = Moment::now();
+    let reply = link.renew(purpose.left()).await?;
+    if let Some((before, after)) = before.zip(Moment::now()) {
+        probes.lock().unwrap_or_else(PoisonError::into_inner).note(before, &reply, after);
+    }
+    Ok(())
+}

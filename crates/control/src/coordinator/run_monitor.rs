@@ -1,0 +1,80 @@
+//! What ends a run from outside: signals, and parts of the testbed that die.
+
+use std::future::Future;
+use std::time::Duration;
+
+use btu_testbed::testbed::{ProcessExit, RaisedNetwork};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::sleep;
+
+use super::error::{CoordinatorError, Interrupt};
+
+/// How often it is looked whether a part of the testbed died: often enough to be down well within five seconds, and
+/// too seldom to be seen in any measurement.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Listens for everything that ends a run.
+pub(super) struct RunMonitor<'a> {
+    keyboard: Signal,
+    terminate: Signal,
+    hangup: Signal,
+    /// Nothing where there is no testbed.
+    testbeds: &'a [RaisedNetwork],
+}
+
+impl<'a> RunMonitor<'a> {
+    /// From now on the signals no longer end the process but ring here.
+    pub(super) fn set(testbeds: &'a [RaisedNetwork]) -> Result<Self, CoordinatorError> {
+        let listen = |kind| {
+            signal(kind).map_err(|source| CoordinatorError::System { operation: "listening for signals", source })
+        };
+        Ok(Self {
+            keyboard: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
+            testbeds,
+        })
+    }
+
+    /// Does `work` unless the monitor rings first.
+    pub(super) async fn guard<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, CoordinatorError>>,
+    ) -> Result<T, CoordinatorError> {
+        let result = tokio::select! {
+            biased;
+            _ = self.keyboard.recv() => Err(CoordinatorError::Interrupted(Interrupt::Keyboard)),
+            _ = self.terminate.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
+            _ = self.hangup.recv() => Err(CoordinatorError::Interrupted(Interrupt::Terminate)),
+            death = death(self.testbeds) => Err(CoordinatorError::Fallen(death)),
+            result = work => result,
+        };
+        match result {
+            Err(error) if error.may_follow_from_a_fall() => Err(self.cause(error)),
+            other => other,
+        }
+    }
+
+    fn cause(&self, error: CoordinatorError) -> CoordinatorError {
+        let event = fallen_soon(self.testbeds);
+        event.map_or(error, |event| CoordinatorError::Fallen(event.to_string()))
+    }
+}
+
+/// The news of a network that has fallen, which may be a moment behind.
+fn fallen_soon(testbeds: &[RaisedNetwork]) -> Option<ProcessExit> {
+    testbeds.iter().find_map(RaisedNetwork::fallen).or_else(|| testbeds.iter().find_map(RaisedNetwork::fallen_soon))
+}
+
+/// Waits for a part of the testbed to die.
+async fn death(testbeds: &[RaisedNetwork]) -> String {
+    if testbeds.is_empty() {
+        return std::future::pending().await;
+    }
+    loop {
+        if let Some(event) = testbeds.iter().find_map(RaisedNetwork::fallen) {
+            return event.to_string();
+        }
+        sleep(LOOK).await;
+    }
+}

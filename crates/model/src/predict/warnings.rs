@@ -1,0 +1,201 @@
+//! Reasons not to believe a prediction. Members of a group share one.
+
+use btu_network::{Arrivals, Attachment, Bridge, Flow, Rate, StationId, Target};
+
+use super::answers::{PredictionWarning, SegmentPrediction};
+use super::assemble::Solved;
+use super::server::{Nature, Place, Server};
+use crate::answer::Warning;
+
+/// All warnings, most severe first.
+pub(super) fn of(solved: &Solved<'_>, segments: &[SegmentPrediction]) -> Vec<PredictionWarning> {
+    let mut warnings = Vec::new();
+    saturated(solved, &mut warnings);
+    optimistic(segments, &mut warnings);
+    uneven(solved, &mut warnings);
+    lines(solved, &mut warnings);
+    traffic(solved, &mut warnings);
+    warnings.sort_by_key(|warning| match warning.warning {
+        Warning::Saturated => 0,
+        Warning::OutOfRange => 1,
+        Warning::Optimistic => 2,
+    });
+    warnings
+}
+
+/// The names that a warning is about, the first of them, and the most of what is unreliable.
+struct Named {
+    place: String,
+    first: String,
+    count: usize,
+    most: f64,
+}
+
+/// Adds one to the warning of its place.
+fn note(named: &mut Vec<Named>, place: String, name: String, value: f64) {
+    match named.iter_mut().find(|known| known.place == place) {
+        Some(known) => (known.count, known.most) = (known.count + 1, known.most.max(value)),
+        None => named.push(Named { place, first: name, count: 1, most: value }),
+    }
+}
+
+impl Named {
+    fn called(&self) -> String {
+        match self.count {
+            1 => self.first.clone(),
+            2 => format!("{} and another", self.first),
+            count => format!("{} and {} others", self.first, count - 1),
+        }
+    }
+}
+
+fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+    let drawing = solved.network.drawing;
+    let mut named = Vec::new();
+    for (server, wait) in solved.network.servers.iter().zip(&solved.waits) {
+        if !wait.waiting.is_saturated() {
+            continue;
+        }
+        let place = match server.place {
+            Place::Segment(segment) | Place::StationLine { segment, .. } | Place::BridgeLine { segment, .. } => {
+                format!("segments.{}", drawing.segments[segment as usize].group)
+            }
+            Place::Link { link, .. } => format!("links.{}", drawing.links[link as usize].group),
+            Place::Bridge(bridge) => format!("bridges.{}", drawing.bridges[bridge as usize].group),
+        };
+        note(&mut named, place, solved.called(server), wait.used);
+    }
+    warnings.extend(named.into_iter().map(|named| PredictionWarning {
+        message: format!(
+            "{}: {:.0} % of what can be carried is offered, so queues grow until they drop: there is no mean delay. Offer \
+             less, or draw something faster",
+            named.called(),
+            100.0 * named.most
+        ),
+        place: named.place,
+        warning: Warning::Saturated,
+    }));
+}
+
+fn optimistic(segments: &[SegmentPrediction], warnings: &mut Vec<PredictionWarning>) {
+    let mut named = Vec::new();
+    for segment in segments.iter().filter(|segment| segment.delay_seconds.warning == Some(Warning::Optimistic)) {
+        let data = segment.utilisation_data.value.unwrap_or(0.0);
+        note(&mut named, format!("segments.{}", segment.group), segment.name.clone(), data);
+    }
+    warnings.extend(named.into_iter().map(|named| PredictionWarning {
+        message: format!(
+            "{}: at a load of {:.0} % real stations back off longer than the formula's: the delay is a lower bound. \
+             Simulate it",
+            named.called(),
+            100.0 * named.most
+        ),
+        place: named.place,
+        warning: Warning::Optimistic,
+    }));
+}
+
+/// A station of a ring that sends more than this many times the mean makes the ring uneven.
+const UNEVEN: f64 = 2.0;
+
+/// Rings whose formula takes all stations as sending as much, while one sends far more.
+fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+    let mut named = Vec::new();
+    for server in &solved.network.servers {
+        let ring = matches!(server.nature, Nature::TokenRing { .. } | Nature::TimedToken { .. });
+        if let (true, Place::Segment(segment)) = (ring, server.place) {
+            let (most, all) = most_of_one(solved, server, segment);
+            if most * f64::from(server.stations) > UNEVEN * all * 1.000_001 {
+                let segment = &solved.network.drawing.segments[segment as usize];
+                note(&mut named, format!("segments.{}", segment.group), segment.name.clone(), most / all);
+            }
+        }
+    }
+    warnings.extend(named.into_iter().map(|named| PredictionWarning {
+        message: format!(
+            "{}: one station or bridge sends {:.0} % of all; the formula takes all as sending as much, so waits differ from \
+             this from station to station. Simulate it",
+            named.called(),
+            100.0 * named.most
+        ),
+        place: named.place,
+        warning: Warning::OutOfRange,
+    }));
+}
+
+/// Seconds per second that the busiest sender of a ring occupies it, and that all do. What stations do not send comes from
+/// bridges; which of them sends how much is not known, so each counts with their mean.
+fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
+    let network = solved.network;
+    let mut own = std::collections::HashMap::new();
+    for visit in &ring.visits {
+        let class = &network.classes[visit.class];
+        let flow = &network.drawing.traffic[class.flow];
+        let (stations, each) = senders(flow, class.reply);
+        for station in stations {
+            let attachment = network.drawing.stations[station.0 as usize].attachment;
+            if matches!(attachment, Attachment::Segment(here, _) if here.0 == segment) {
+                *own.entry(*station).or_insert(0.0) += each * network.rates[class.flow] * visit.mean;
+            }
+        }
+    }
+    let all: f64 = ring.visits.iter().map(|visit| network.frames(visit) * visit.mean).sum();
+    let bridged = all - own.values().sum::<f64>();
+    let stands = |bridge: &&Bridge| bridge.segments.iter().any(|(here, _)| here.0 == segment);
+    let standing = network.drawing.bridges.iter().filter(stands).count().max(1);
+    (own.into_values().fold(bridged / standing as f64, f64::max), all)
+}
+
+/// Who sends a flow's frames or replies, and how many each if every sender of the flow sends one.
+fn senders(flow: &Flow, reply: bool) -> (&[StationId], f64) {
+    let replying = |stations: &[StationId]| flow.from.len() as f64 / stations.len() as f64;
+    match (&flow.to, reply) {
+        (Target::Station(one), true) => (std::slice::from_ref(one), replying(std::slice::from_ref(one))),
+        (Target::AnyOf(list), true) => (list, replying(list)),
+        _ => (&flow.from, 1.0),
+    }
+}
+
+fn lines(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+    let (mut traces, mut changes) = (Vec::new(), Vec::new());
+    for link in &solved.network.drawing.links {
+        if [&link.forth, &link.back].iter().any(|way| matches!(way.rate, Rate::Trace(_))) {
+            note(&mut traces, format!("links.{}", link.group), link.name.clone(), 0.0);
+        }
+        if !link.changes.is_empty() {
+            note(&mut changes, format!("links.{}", link.group), link.name.clone(), 0.0);
+        }
+    }
+    let warning = |named: Named, warning, what: &str| PredictionWarning {
+        message: format!("{}: {what}", named.called()),
+        place: named.place,
+        warning,
+    };
+    let slow = "a recorded link counts with its mean rate; its slow stretches make frames wait far longer. Simulate it";
+    warnings.extend(traces.into_iter().map(|named| warning(named, Warning::Optimistic, slow)));
+    let begins = "what changes under way is left out: this is the network as it begins";
+    warnings.extend(changes.into_iter().map(|named| warning(named, Warning::OutOfRange, begins)));
+}
+
+fn traffic(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+    for flow in &solved.network.drawing.traffic {
+        let place = || format!("traffic.{}", flow.name);
+        if let Arrivals::Closed { .. } = flow.arrivals {
+            warnings.push(PredictionWarning {
+                place: place(),
+                warning: Warning::OutOfRange,
+                message:
+                    "its own response time is that of senders that wait for replies; in the delays of all others and \
+                          of segments its frames count as if they came at random"
+                        .to_owned(),
+            });
+        }
+        if flow.stop.is_some() || flow.start > btu_units::Span::ZERO {
+            warnings.push(PredictionWarning {
+                place: place(),
+                warning: Warning::OutOfRange,
+                message: "it does not last all the time; this is the network while all traffic is on".to_owned(),
+            });
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What speaks against signatures.
+
+use btu_suite::pipe::{PipeVerdict, PipeWarning};
+
+use crate::head::{RunHead, TextOptions};
+use crate::paint::Paint;
+use crate::sheet::wrap;
+
+/// Each reason with what was seen and what to try; first what was noted while the run went on.
+pub(super) fn lines(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
+    of_several(&[(String::new(), verdict)], run, options)
+}
+
+/// The same for several signatures with their names: what holds for more than one of them is said once.
+pub(super) fn of_several(verdicts: &[(String, &PipeVerdict)], run: &RunHead, options: &TextOptions) -> Vec<String> {
+    let (paint, width) = (Paint(options.colour), options.columns() - 4);
+    let inside = |text: &str, indent| wrap(text, width, indent).into_iter().map(|line| format!("    {line}"));
+    let mut all = Vec::new();
+    for note in &run.notes {
+        all.push(format!("  {}", paint.warning("seen during the run")));
+        all.extend(inside(note, 0));
+    }
+    for reason in together(verdicts) {
+        all.push(format!("  {}", paint.warning(reason.title)));
+        for seen in &reason.seen {
+            all.extend(inside(seen, 0));
+        }
+        all.extend(inside(&format!("try: {}", reason.advice), 5));
+    }
+    if all.is_empty() { all } else { std::iter::once(paint.title("Warnings")).chain(all).collect() }
+}
+
+/// A warning about one or several signatures.
+pub(super) struct Reason<'a> {
+    pub(super) title: &'static str,
+    /// What was seen, with the signature's name where it does not hold for all of them alike.
+    pub(super) seen: Vec<String>,
+    pub(super) advice: &'a str,
+}
+
+/// Reasons of several signatures with their names: what holds for all of them is said once.
+pub(super) fn together<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Reason<'a>> {
+    let reason = |reasons: Vec<(&str, &'a PipeWarning)>| {
+        let first = reasons[0].1;
+        let is_the_same =
+            reasons.len() == verdicts.len() && reasons.iter().all(|(_, reason)| reason.observed == first.observed);
+        let named = |(name, reason): &(&str, &PipeWarning)| {
+            if is_the_same || name.is_empty() {
+                reason.observed.clone()
+            } else {
+                format!("{name}: {}", reason.observed)
+            }
+        };
+        let seen = reasons[..if is_the_same { 1 } else { reasons.len() }].iter().map(named).collect();
+        Reason { title: first.cause.title(), seen, advice: &first.advice }
+    };
+    alike(verdicts).into_iter().map(reason).collect()
+}
+
+/// Reasons of the same title together, in the order in which they come first.
+fn alike<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Vec<(&'a str, &'a PipeWarning)>> {
+    let mut groups: Vec<Vec<(&str, &PipeWarning)>> = Vec::new();
+    for (name, verdict) in verdicts {
+        for warning in &verdict.warnings {
+            let title = warning.cause.title();
+            match groups.iter_mut().find(|group| group[0].1.cause.title() == title) {
+                Some(group) => group.push((name, warning)),
+                None => groups.push(vec![(name, warning)]),
+            }
+        }
+    }
+    groups
+}

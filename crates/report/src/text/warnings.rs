@@ -1,0 +1,42 @@
+//! What speaks against the result: short near the top, whole at the end.
+
+use super::Page;
+use crate::number::count;
+use crate::sheet::wrap;
+
+/// The title of what was noted while the run went on.
+const NOTED: &str = "seen during the run";
+
+/// One line that names the reasons.
+pub(super) fn summary(page: &Page) -> Vec<String> {
+    let warnings = page.verdict.warnings.iter().map(|warning| warning.cause.title());
+    let titles: Vec<&str> = page.run.notes.iter().map(|_| NOTED).chain(warnings).collect();
+    if titles.is_empty() {
+        return Vec::new();
+    }
+    let text = format!("{} (at the end): {}", count(titles.len(), "warning"), titles.join(", "));
+    wrap(&text, page.options.columns(), 2).iter().map(|line| page.paint.warning(line)).collect()
+}
+
+/// Each reason with what was seen and what to try.
+pub(super) fn lines(page: &Page) -> Vec<String> {
+    let warnings = &page.verdict.warnings;
+    if warnings.is_empty() && page.run.notes.is_empty() {
+        return Vec::new();
+    }
+    let noted = page.run.notes.iter().flat_map(|note| {
+        let seen = wrap(note, page.options.columns() - 4, 0).into_iter().map(|line| format!("    {line}"));
+        std::iter::once(format!("  {}", page.paint.warning(NOTED))).chain(seen).collect::<Vec<_>>()
+    });
+    let each = warnings.iter().flat_map(|warning| {
+        let width = page.options.columns();
+        let title = page.paint.warning(warning.cause.title());
+        let seen = wrap(&warning.observed, width - 4, 0).into_iter().map(|line| format!("    {line}"));
+        // The verdict does not know what the run is called.
+        let advice = warning.advice.replace("RUN", &page.run.id);
+        let advice = wrap(&format!("try: {advice}"), width - 4, 5);
+        let advice = advice.into_iter().map(|line| format!("    {line}"));
+        std::iter::once(format!("  {title}")).chain(seen).chain(advice).collect::<Vec<_>>()
+    });
+    std::iter::once(page.paint.title("Warnings")).chain(noted).chain(each).collect()
+}

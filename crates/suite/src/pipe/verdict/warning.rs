@@ -1,0 +1,324 @@
+//! Warnings about a signature: each with what was seen and what to try.
+
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use super::emulator;
+use super::fit::Fit;
+use super::shape::Dip;
+use super::size::SizeVerdict;
+use crate::pipe::{Accounts, PipePlan, Point, Schedule};
+use crate::record::ClockSteps;
+use crate::verdict::count;
+
+/// A median whose interval's half width is a larger share of it than this is widely spread.
+const WIDE: f64 = 0.05;
+
+/// A trial should last so long that a clock's reading and a timer's interrupt are small beside it.
+const SHORT: Span = Span::from_milliseconds(1);
+
+/// A warning, in numbers and in words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PipeWarning {
+    /// What was found, as numbers.
+    #[serde(flatten)]
+    pub cause: PipeCause,
+    /// The same in one sentence.
+    pub observed: String,
+    /// What to do about it.
+    #[serde(rename = "try")]
+    pub advice: String,
+}
+
+/// What can be wrong with a signature.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PipeCause {
+    /// Bytes arrived that were not sent.
+    WrongBytes {
+        /// Messages with a wrong byte.
+        messages: u64,
+    },
+    /// More messages arrived than were sent.
+    Unbalanced {
+        /// How many more.
+        messages: u64,
+    },
+    /// The run has not finished.
+    Missing {
+        /// Sizes that were not measured.
+        sizes: usize,
+    },
+    /// The emulator lost frames that the network does not lose; their sizes do not count.
+    EmulatorLost {
+        /// How many frames.
+        frames: u64,
+        /// Of how many sizes.
+        sizes: usize,
+    },
+    /// The machine slept while sizes were measured; they do not count.
+    Slept {
+        /// How many sizes.
+        sizes: usize,
+        /// The longest sleep.
+        longest_ns: u64,
+    },
+    /// Frames left the emulator late.
+    EmulatorLate {
+        /// Of how many sizes.
+        sizes: usize,
+        /// The size with the latest frame, measured by its trials.
+        worst_bytes: Bytes,
+        /// How late that was.
+        max_ns: u64,
+        /// The same as a share of a typical trial of that size.
+        share: f64,
+    },
+    /// The hypervisor took processor time for others.
+    Steal {
+        /// Share of all processors over all sizes: 0 to 1.
+        share: f64,
+    },
+    /// The wall clock was set meanwhile.
+    ClockStepped {
+        /// While how many sizes were measured.
+        sizes: usize,
+        /// How far at most, forward or back.
+        worst_ns: u64,
+    },
+    /// Messages did not arrive.
+    Lost {
+        /// How many.
+        messages: u64,
+        /// As a share of those sent.
+        share: f64,
+    },
+    /// The trials of some sizes differ widely.
+    WideSpread {
+        /// How many sizes.
+        sizes: usize,
+        /// The widest of them.
+        worst_bytes: Bytes,
+        /// Half the width of its median's interval, as a share of the median.
+        half_width: f64,
+    },
+    /// Too few trials for an interval.
+    FewTrials {
+        /// Of the size with the fewest.
+        trials: usize,
+    },
+    /// Trials lasted too short to be timed well.
+    ShortTrials {
+        /// How many sizes have such trials.
+        sizes: usize,
+    },
+    /// Throughput falls at some sizes and comes back.
+    Dips {
+        /// The deepest.
+        deepest: Dip,
+        /// How many there are.
+        count: usize,
+    },
+    /// t0 + n/r does not describe the large sizes.
+    PoorFit {
+        /// The largest distance, as a share of the time.
+        worst_share: f64,
+    },
+    /// Sizes were left out because smaller ones took as long as the plan allows.
+    LeftOut {
+        /// How many.
+        sizes: usize,
+    },
+}
+
+/// Everything that speaks against these points, the worst first.
+pub(super) fn all(
+    plan: &PipePlan,
+    points: &[Point],
+    sizes: &[SizeVerdict],
+    dips: &[Dip],
+    fit: Option<&Fit>,
+) -> Vec<PipeWarning> {
+    let accounts = points.iter().fold(Accounts::default(), |all, point| all.and(point.accounts));
+    let (missing, left_out) = rest(plan, points);
+    let causes = [
+        (accounts.wrong > 0).then_some(PipeCause::WrongBytes { messages: accounts.wrong }),
+        unbalanced(&accounts),
+        emulator::lost(points),
+        emulator::slept(points),
+        (missing > 0).then_some(PipeCause::Missing { sizes: missing }),
+        emulator::late(points),
+        emulator::steal(points),
+        lost(&accounts),
+        wide(sizes),
+        few(sizes),
+        short(points),
+        dips.iter()
+            .min_by(|a, b| a.share.total_cmp(&b.share))
+            .map(|&deepest| PipeCause::Dips { deepest, count: dips.len() }),
+        fit.filter(|fit| fit.is_poor()).map(|fit| PipeCause::PoorFit { worst_share: fit.worst_share }),
+        (left_out > 0).then_some(PipeCause::LeftOut { sizes: left_out }),
+        emulator::stepped(points),
+    ];
+    let words = |cause: PipeCause| PipeWarning { observed: cause.observed(), advice: cause.advice().to_owned(), cause };
+    causes.into_iter().flatten().map(words).collect()
+}
+
+/// Sizes that are still to be measured, and sizes that never will be.
+fn rest(plan: &PipePlan, points: &[Point]) -> (usize, usize) {
+    let schedule = Schedule::of(plan);
+    let measured = schedule.sizes().iter().filter(|size| points.iter().any(|point| point.size == **size)).count();
+    let left_out = schedule.left_out(points);
+    (schedule.sizes().len() - measured - left_out, left_out)
+}
+
+fn unbalanced(accounts: &Accounts) -> Option<PipeCause> {
+    let arrived = accounts.received.saturating_add(accounts.duplicates);
+    (accounts.lost().is_none()).then(|| PipeCause::Unbalanced { messages: arrived.saturating_sub(accounts.sent) })
+}
+
+fn lost(accounts: &Accounts) -> Option<PipeCause> {
+    let messages = accounts.lost().filter(|lost| *lost > 0)?;
+    Some(PipeCause::Lost { messages, share: messages as f64 / accounts.sent as f64 })
+}
+
+fn wide(sizes: &[SizeVerdict]) -> Option<PipeCause> {
+    let half_width = |size: &SizeVerdict| size.one_way.median_seconds.relative_half_width().filter(|half| *half > WIDE);
+    let wide: Vec<(Bytes, f64)> = sizes.iter().filter_map(|size| Some((size.size, half_width(size)?))).collect();
+    let &(worst_bytes, half_width) = wide.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(PipeCause::WideSpread { sizes: wide.len(), worst_bytes, half_width })
+}
+
+fn few(sizes: &[SizeVerdict]) -> Option<PipeCause> {
+    let without = sizes.iter().filter(|size| size.one_way.median_seconds.interval.is_none());
+    without.map(|size| size.trials).min().map(|trials| PipeCause::FewTrials { trials })
+}
+
+fn short(points: &[Point]) -> Option<PipeCause> {
+    let sizes = points.iter().filter(|point| point.trials.iter().any(|trial| trial.elapsed < SHORT)).count();
+    (sizes > 0).then_some(PipeCause::ShortTrials { sizes })
+}
+
+impl PipeCause {
+    /// The reason in two or three words.
+    pub const fn title(&self) -> &'static str {
+        match self {
+            Self::WrongBytes { .. } => "wrong bytes",
+            Self::Unbalanced { .. } => "accounts do not balance",
+            Self::Missing { .. } => "not finished",
+            Self::EmulatorLost { .. } => "the emulator lost frames",
+            Self::Slept { .. } => "the machine slept",
+            Self::EmulatorLate { .. } => "late emulator",
+            Self::Steal { .. } => "processor time taken",
+            Self::ClockStepped { .. } => "stepped clock",
+            Self::Lost { .. } => "lost messages",
+            Self::WideSpread { .. } => "wide spread",
+            Self::FewTrials { .. } => "few trials",
+            Self::ShortTrials { .. } => "short trials",
+            Self::Dips { .. } => "dips",
+            Self::PoorFit { .. } => "poor fit",
+            Self::LeftOut { .. } => "sizes left out",
+        }
+    }
+
+    /// What was seen, in one sentence without a full stop.
+    fn observed(&self) -> String {
+        let per_cent = |share: f64| format!("{:.1} %", share * 100.0);
+        match self {
+            Self::WrongBytes { messages } => {
+                format!("{} came with bytes that were not sent", count(*messages, "message"))
+            }
+            Self::Unbalanced { messages } => format!("{} more came than were sent", count(*messages, "message")),
+            Self::Missing { sizes } => format!("{} of the plan to be measured yet", count(*sizes as u64, "size")),
+            Self::EmulatorLost { frames, sizes } => format!(
+                "the emulator lost {} that the network does not lose; {} left out of the result",
+                count(*frames, "frame"),
+                count(*sizes as u64, "size")
+            ),
+            Self::Slept { sizes, longest_ns } => format!(
+                "the machine slept while {} measured, up to {}; left out of the result",
+                were(*sizes),
+                Span::from_nanoseconds(*longest_ns)
+            ),
+            Self::EmulatorLate { sizes, worst_bytes, max_ns, share } => format!(
+                "frames of {} left the emulator late; worst is {worst_bytes}, where one was {} late, {} of a trial",
+                count(*sizes as u64, "size"),
+                Span::from_nanoseconds(*max_ns),
+                per_cent(*share)
+            ),
+            Self::Steal { share } => {
+                format!("the hypervisor gave {} of the processors' time to others", per_cent(*share))
+            }
+            Self::ClockStepped { sizes, worst_ns } => format!(
+                "the wall clock was stepped while {} measured, by up to {}",
+                were(*sizes),
+                Span::from_nanoseconds(*worst_ns)
+            ),
+            Self::Lost { messages, share } => {
+                format!("{} did not arrive, {} of those sent", count(*messages, "message"), per_cent(*share))
+            }
+            Self::WideSpread { sizes, worst_bytes, half_width } => format!(
+                "the median time of {} is known to no better than ±{:.0} %; worst is {worst_bytes} with ±{:.0} %",
+                count(*sizes as u64, "size"),
+                WIDE * 100.0,
+                half_width * 100.0
+            ),
+            Self::FewTrials { trials } => {
+                format!("{} of a size: too few for an interval of the median", count(*trials as u64, "trial"))
+            }
+            Self::ShortTrials { sizes } => {
+                format!("trials of {} lasted less than {SHORT}", count(*sizes as u64, "size"))
+            }
+            Self::Dips { deepest: Dip { from, to, deepest, share }, count: ranges } => format!(
+                "throughput falls in {} of sizes and comes back; deepest from {} to {} bytes, where {} bytes reach {:.0} % \
+                 of what smaller messages reach",
+                count(*ranges as u64, "range"),
+                from.count(),
+                to.count(),
+                deepest.count(),
+                share * 100.0
+            ),
+            Self::PoorFit { worst_share } => format!(
+                "a fixed time and a rate do not describe the larger half of the sizes: a time is {} off",
+                per_cent(*worst_share)
+            ),
+            Self::LeftOut { sizes } => {
+                format!("{} left out: a smaller message took as long as the plan allows", count(*sizes as u64, "size"))
+            }
+        }
+    }
+
+    /// What to try.
+    const fn advice(&self) -> &'static str {
+        match self {
+            Self::WrongBytes { .. } | Self::Unbalanced { .. } => {
+                "measure again with every byte checked; if it stays, the transport or this program is broken"
+            }
+            Self::Missing { .. } => "measure again, or resume the run",
+            Self::EmulatorLost { .. } => "a slower emulated rate, or a machine with more processors",
+            Self::Slept { .. } => {
+                "keep the machine awake: `systemd-inhibit --what=sleep btu pipe ...`, mains power, an open lid"
+            }
+            Self::EmulatorLate { .. } => {
+                "a processor of its own for the emulator: a quieter machine, more processors, or root for real-time priority"
+            }
+            Self::ClockStepped { .. } => ClockSteps::ADVICE,
+            Self::Steal { .. } => "a machine of your own, or an hour when its neighbours are quiet",
+            Self::Lost { .. } => "larger socket buffers, fewer pairs, or a transport that repairs losses itself",
+            Self::WideSpread { .. } => "an idle machine, more trials, or longer ones",
+            Self::FewTrials { .. } => "six trials or more",
+            Self::ShortTrials { .. } => "a longer target time for trials",
+            Self::Dips { .. } => {
+                "the same with larger socket buffers and without perturbation: a dip that moves has its cause there"
+            }
+            Self::PoorFit { .. } => "read the signature itself; n-half and the saturation point say little here",
+            Self::LeftOut { .. } => "a higher limit, if larger messages matter",
+        }
+    }
+}
+
+/// `1 size was`, `2 sizes were`.
+fn were(sizes: usize) -> String {
+    let verb = if sizes == 1 { "was" } else { "were" };
+    format!("{} {verb}", count(sizes as u64, "size"))
+}

@@ -1,0 +1,103 @@
+//! Running a command in a station of a testbed that stands.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::sethostname;
+
+use super::entry_server::{self, StationNamespaces};
+use super::error::{Cause, TestbedError};
+use super::foreground::Signals;
+use super::messages::Ending;
+
+/// Runs `command` in `station` of the testbed with this runtime directory, with this process's terminal, directory and
+/// environment, and stands for it until it ends ([`Signals`]). If this process is killed, the command is, too.
+///
+/// The command sees the station's interfaces, name and /sys, the testbed's processes, and everything else as it is here.
+/// The calling process must have a single thread, and is spent afterwards: it stands between here and there.
+///
+/// # Errors
+/// There is no such station, the testbed does not open, or the command cannot be started ([`Cause::NotFound`],
+/// [`Cause::NotStarted`]).
+pub fn enter(
+    runtime_directory: &Path,
+    station: &str,
+    command: &[OsString],
+    signals: &Signals,
+) -> Result<Ending, TestbedError> {
+    let Some(keys) = entry_server::request_namespaces(runtime_directory, station)? else {
+        let remedy = "see `btu net status` for the stations that are there";
+        return Err(TestbedError::new(Cause::Name, format!("enter {station}"), "there is no such station", remedy));
+    };
+    let here = env::current_dir();
+    spawn(&keys).map_err(|error| refused(station, &error))?;
+    mount_for(station);
+    // The same path in other mounts; where it is not there, the root is.
+    here.and_then(env::set_current_dir).ok();
+    let child = start(command, signals).map_err(|error| not_started(station, command, &error))?;
+    signals.attend(&child).map_err(|error| TestbedError::process("stand for the command", &error))
+}
+
+/// Users first: they decide what may be entered next. Processes move only when they are born.
+fn spawn(keys: &StationNamespaces) -> io::Result<()> {
+    if !is_here(&keys.user, "user")? {
+        setns(keys.user.as_fd(), CloneFlags::CLONE_NEWUSER)?;
+    }
+    setns(keys.mounts.as_fd(), CloneFlags::CLONE_NEWNS)?;
+    setns(keys.network.as_fd(), CloneFlags::CLONE_NEWNET)?;
+    setns(keys.processes.as_fd(), CloneFlags::CLONE_NEWPID)?;
+    Ok(())
+}
+
+/// A process may not enter the user namespace it is in.
+fn is_here(namespace: &OwnedFd, kind: &str) -> io::Result<bool> {
+    let identity = |status: fs::Metadata| (status.st_dev(), status.st_ino());
+    let there = fs::File::from(namespace.try_clone()?).metadata()?;
+    let here = fs::metadata(format!("/proc/self/ns/{kind}"))?;
+    Ok(identity(there) == identity(here))
+}
+
+/// The station's name for the machine, and its interfaces in /sys, where this system allows it; nothing else depends on it.
+fn mount_for(station: &str) {
+    if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
+        sethostname(station).ok();
+    }
+    let nothing = None::<&str>;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let private = unshare(CloneFlags::CLONE_NEWNS)
+        .and_then(|()| mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing));
+    if private.is_ok() {
+        mount(Some("sysfs"), "/sys", Some("sysfs"), flags, nothing).ok();
+    }
+}
+
+fn start(command: &[OsString], signals: &Signals) -> io::Result<Child> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command"));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    signals.start(&mut command)
+}
+
+fn refused(station: &str, error: &io::Error) -> TestbedError {
+    let remedy = "enter as the user who raised the network, and not from inside another container";
+    TestbedError::new(Cause::Namespaces, format!("enter the namespaces of {station}"), error, remedy)
+}
+
+fn not_started(station: &str, command: &[OsString], error: &io::Error) -> TestbedError {
+    let program = command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let (cause, remedy) = match error.kind() {
+        io::ErrorKind::NotFound => (Cause::NotFound, "stations have this machine's programs: check its name and $PATH"),
+        _ => (Cause::NotStarted, "check that it may be executed"),
+    };
+    TestbedError::new(cause, format!("start `{program}` on {station}"), error, remedy)
+}

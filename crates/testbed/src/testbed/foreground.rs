@@ -1,0 +1,176 @@
+//! Standing for a command: whoever signals, stops or continues this process means the command; it ends as the command does.
+//!
+//! The command shares this process's terminal, session and process group, so the terminal's own signals (Ctrl-C, Ctrl-\,
+//! Ctrl-Z) reach it without help. Passed on is what another *process* sends; and when the command stops, so does this
+//! process, so that a shell's `fg` and `bg` work.
+
+use std::io::{self, stdin};
+use std::os::fd::AsFd;
+use std::process::{Child, Command, ExitCode};
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise};
+use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
+
+use super::messages::Ending;
+use super::sys::tie;
+
+/// What a process may send to mean the command.
+const PASSED_ON: [Signal; 6] =
+    [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGTERM];
+
+/// What else must not take this process by surprise: the command's end, and the terminal's wishes, which the command
+/// follows first.
+const HELD: [Signal; 3] = [Signal::SIGCHLD, Signal::SIGTSTP, Signal::SIGTTOU];
+
+/// What asks a process to end.
+const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+
+/// Time between two looks at something else that may end the wait.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// This process's signals, which are waited for from now on instead of acting by themselves.
+#[derive(Debug)]
+pub struct Signals {
+    mask: SigSet,
+    /// What was blocked before.
+    before: SigSet,
+    queue: SignalFd,
+    /// Whether the terminal was this process group's at the start.
+    foreground: bool,
+}
+
+impl Signals {
+    /// Takes them over. To be called before the process has any thread but the first: threads inherit it, and one that
+    /// did not would let a signal end the process. Commands are to be started by [`Self::start`].
+    ///
+    /// # Errors
+    /// The kernel has no room for another open file.
+    pub fn take() -> io::Result<Self> {
+        let mask: SigSet = PASSED_ON.into_iter().chain(HELD).collect();
+        let before = mask.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+        let queue = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC)?;
+        let foreground = tcgetpgrp(stdin()) == Ok(getpgrp());
+        Ok(Self { mask, before, queue, foreground })
+    }
+
+    /// Waits for the next signal that asks this process to end.
+    ///
+    /// # Errors
+    /// The signals cannot be read.
+    pub fn await_request(&self) -> io::Result<Signal> {
+        loop {
+            let signal = self.next()?.0;
+            if ENDING.contains(&signal) {
+                return Ok(signal);
+            }
+        }
+    }
+
+    /// The same while something `lasts`; nothing where it ended first.
+    ///
+    /// # Errors
+    /// The signals cannot be read.
+    pub fn await_request_while(&self, lasts: impl Fn() -> bool) -> io::Result<Option<Signal>> {
+        while lasts() {
+            let mut watched = [PollFd::new(self.queue.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut watched, PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO)) {
+                Ok(0) | Err(nix::Error::EINTR) => continue,
+                other => other?,
+            };
+            let signal = self.next()?.0;
+            if ENDING.contains(&signal) {
+                return Ok(Some(signal));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Starts a command that has its signals to itself, and is killed when the thread that starts it ends.
+    ///
+    /// # Errors
+    /// As [`Command::spawn`].
+    pub fn start(&self, command: &mut Command) -> io::Result<Child> {
+        tie(command, self.before);
+        command.spawn()
+    }
+
+    /// Stands for `command` until it ends. Its starter must be the calling thread.
+    ///
+    /// # Errors
+    /// The signals cannot be read, or the command is not this process's.
+    pub fn attend(&self, command: &Child) -> io::Result<Ending> {
+        let pid = Pid::from_raw(command.id().cast_signed());
+        loop {
+            match waitpid(pid, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED)) {
+                Ok(WaitStatus::Exited(_, code)) => return Ok(self.end(Ending::Exited(code))),
+                Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(self.end(Ending::Killed(signal as i32))),
+                Ok(WaitStatus::Stopped(..)) => {
+                    raise(Signal::SIGSTOP)?;
+                    // Here again: somebody wants this process, and so the command, to go on.
+                    kill(pid, Signal::SIGCONT)?;
+                    continue;
+                }
+                Ok(_) | Err(nix::Error::EINTR) => (),
+                Err(error) => return Err(error.into()),
+            }
+            let (signal, from_process) = self.next()?;
+            if from_process && PASSED_ON.contains(&signal) {
+                kill(pid, signal)?;
+            }
+        }
+    }
+
+    /// The next signal, and whether a process sent it.
+    fn next(&self) -> io::Result<(Signal, bool)> {
+        loop {
+            match self.queue.read_signal() {
+                Ok(Some(info)) => return Ok((Signal::try_from(info.ssi_signo.cast_signed())?, is_from_process(&info))),
+                Ok(None) | Err(nix::Error::EINTR) => (),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A command that had the terminal to itself (a shell) may have left it without an owner.
+    fn end(&self, how: Ending) -> Ending {
+        if self.foreground {
+            // SIGTTOU is held back, so this does not stop a process in the background; without a terminal nothing is lost.
+            tcsetpgrp(stdin().as_fd(), getpgrp()).ok();
+        }
+        how
+    }
+
+    /// Gives the signals back: from now on they act by themselves again, the ones that are waiting at once.
+    pub fn release(self) {
+        // Masks that this thread had before cannot be refused.
+        self.before.thread_set_mask().ok();
+    }
+
+    /// Ends this process as the command ended: with its status, or by its signal, so that a script or shell that waits
+    /// sees what it would have seen of the command.
+    pub fn end_like(self, how: Ending) -> ExitCode {
+        match how {
+            Ending::Exited(code) => ExitCode::from(code as u8),
+            Ending::Killed(number) => {
+                if let Ok(signal) = Signal::try_from(number) {
+                    // The command's memory may be of interest, this process's is not.
+                    setrlimit(Resource::RLIMIT_CORE, 0, 0).ok();
+                    self.mask.thread_unblock().ok();
+                    raise(signal).ok();
+                }
+                // Somebody had told this process to ignore it.
+                ExitCode::from(128_u8.saturating_add(number as u8))
+            }
+        }
+    }
+}
+
+/// See `si_code` in sigaction(2): what the kernel sends of itself is positive.
+fn is_from_process(info: &siginfo) -> bool {
+    info.ssi_code <= 0
+}

@@ -1,0 +1,79 @@
+//! the holder (`btu internal keep`): holds a network up when the command that raised it has ended.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+
+use nix::unistd::{chdir, dup2_stdout, setsid};
+use serde::{Deserialize, Serialize};
+
+use super::error::TestbedError;
+use super::foreground::Signals;
+use super::messages::{receive, send};
+use super::raised::{NetworkRequest, RaisingNetwork};
+
+/// the holder's order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct KeepOrder {
+    pub(super) request: NetworkRequest,
+    /// Where its standard error goes: removed when the network was taken down in good order.
+    pub(super) log: PathBuf,
+}
+
+/// the holder's answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum KeepAnswer {
+    /// It stands.
+    Up,
+    /// It cannot.
+    Refused(TestbedError),
+}
+
+/// What `btu internal keep` does. Takes no arguments: its order is the first line of standard input, its answer one line on
+/// standard output. Then it stays until somebody takes the network down (`btu net down`, or SIGTERM), or it falls.
+///
+/// Must be called before the process has any thread but the first.
+pub fn keep() -> ExitCode {
+    match live() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Whoever asked may be gone; the log has it as well.
+            eprintln!("btu: {error}");
+            drop(send(io::stdout(), &KeepAnswer::Refused(error)));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn live() -> Result<(), TestbedError> {
+    // Neither the terminal nor the directory of whoever asked is held on to.
+    setsid().ok();
+    chdir("/").ok();
+    let failed = |error: io::Error| TestbedError::process("keep the network", &error);
+    let signals = Signals::take().map_err(failed)?;
+    let KeepOrder { request, log }: KeepOrder =
+        receive(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
+    let raising = RaisingNetwork::begin(request)?;
+    let keep_alive = raising.keep_alive();
+    let obey = move || signals.await_request().map(|_| keep_alive.cut());
+    thread::Builder::new().name("signals".to_owned()).spawn(obey).map_err(failed)?;
+    let testbed = raising.finish()?;
+    answer()?;
+    testbed.await_end();
+    match testbed.fallen() {
+        Some(event) => eprintln!("btu: {event}, so the network was taken down"),
+        // It is of no use any more.
+        None => drop(fs::remove_file(log)),
+    }
+    Ok(())
+}
+
+/// Whoever asked must not wait for the end of standard output, which may be a pipe of theirs.
+fn answer() -> Result<(), TestbedError> {
+    let sent = send(io::stdout(), &KeepAnswer::Up);
+    let let_go = sent.and_then(|()| Ok(dup2_stdout(File::options().write(true).open("/dev/null")?)?));
+    let_go.map_err(|error| TestbedError::protocol("answer", error))
+}

@@ -1,0 +1,140 @@
+//! Process 1 of a testbed (`btu internal init`): raises it, reaps what ends in it, and takes it along when it goes.
+
+use std::io::{self, Read};
+use std::process::{ExitCode, exit};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::mount::{MsFlags, mount};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{Pid, getpid};
+
+use super::error::TestbedError;
+use super::layout::Layout;
+use super::messages::{Message, Order, TestbedSpec, receive, send};
+use super::namespaces::{Namespaces, rehearse};
+use super::outer::die_with_parent;
+use super::processes::TestbedProcesses;
+use super::registry::reset_accounts;
+use super::{design, entry_server, hosts, probe};
+
+/// How long processes may take to go after SIGTERM. Whoever takes longer goes with process 1.
+const GRACE_PERIOD: Duration = Duration::from_millis(700);
+
+/// What `btu internal init` does. Takes no arguments: its order is the first line of standard input, which is the outer
+/// process's keep-alive pipe afterwards; its messages go to standard output.
+///
+/// It refuses to run as anything but process 1 of a process namespace, because it ends by ending everybody.
+pub fn init() -> ExitCode {
+    match live() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Without the outer process there is nobody to tell.
+            drop(send(io::stdout(), &Message::Refused { error }));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn live() -> Result<(), TestbedError> {
+    if getpid() != Pid::from_raw(1) {
+        return Err(TestbedError::protocol("start the testbed's first process", "it is not process 1"));
+    }
+    die_with_parent()?;
+    let order = receive(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
+    let watch = thread::Builder::new().spawn(watch_keep_alive);
+    watch.map_err(|error| TestbedError::process("watch the keep-alive pipe", &error))?;
+    match order {
+        Order::Try => rehearse().and_then(|()| answer(&Message::Ready)),
+        Order::Raise(spec) => raise(&spec).and_then(|processes| keep(&processes)),
+    }
+}
+
+/// The steps of raising, each of which needs the ones before it.
+fn raise(spec: &TestbedSpec) -> Result<TestbedProcesses, TestbedError> {
+    let deadline = Instant::now() + spec.design.timeout();
+    let private = mount_own_proc();
+    let layout = Layout::of(&spec.design);
+    prepare(spec, private)?;
+    let namespaces = Namespaces::open(&layout)?;
+    namespaces.configure(&layout, spec.design.congestion_control.as_ref())?;
+    let processes = TestbedProcesses::spawn(&namespaces, spec)?;
+    processes.await_listening(deadline)?;
+    let calls = probe::Calls::of(&spec.design);
+    probe::prove(&namespaces, &layout, &calls, || processes.check_alive(), deadline)?;
+    if spec.design.has_wire() {
+        // No accounts begin with the testbed's own packets.
+        reset_accounts(&spec.runtime_directory)?;
+    }
+    entry_server::open(namespaces, layout.stations, &spec.runtime_directory)?;
+    Ok(processes)
+}
+
+/// What a testbed needs before its first namespace.
+fn prepare(spec: &TestbedSpec, private: bool) -> Result<(), TestbedError> {
+    let drawing = &spec.design.drawing;
+    design::allow_files(drawing)?;
+    let named = if private {
+        hosts::name_stations(drawing, &spec.runtime_directory)
+    } else {
+        Err(io::Error::other("this system refuses private mounts"))
+    };
+    if let Err(error) = named {
+        eprintln!(
+            "btu: stations are known by their addresses only, not by name: putting a file over /etc/hosts: {error}"
+        );
+    }
+    Ok(())
+}
+
+fn keep(processes: &TestbedProcesses) -> Result<(), TestbedError> {
+    answer(&Message::Ready)?;
+    let kept = processes.reap(|event| send(io::stdout(), &Message::Ended { event }));
+    kept.map_err(|error| TestbedError::protocol("look after the testbed's processes", error))
+}
+
+fn answer(message: &Message) -> Result<(), TestbedError> {
+    send(io::stdout(), message).map_err(|error| TestbedError::protocol("answer the outer process", error))
+}
+
+/// Shows the processes their own processes. Where the system refuses (a container with a masked /proc), they see the
+/// host's list, and everything the testbed itself needs still works. Nothing is mounted unless the mounts were made
+/// private first: a mount must not reach the host. Says whether they were.
+pub(super) fn mount_own_proc() -> bool {
+    let nothing = None::<&str>;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let private = mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing);
+    if private.is_ok() {
+        mount(Some("proc"), "/proc", Some("proc"), flags, nothing).ok();
+    }
+    private.is_ok()
+}
+
+/// Waits for the end of standard input, and ends the testbed with it.
+fn watch_keep_alive() {
+    let mut keep_alive = io::stdin().lock();
+    loop {
+        match keep_alive.read(&mut [0; 64]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            // Nothing more is said through a keep-alive pipe, so anything but its end is read and forgotten.
+            Ok(1..) => (),
+            Ok(0) | Err(_) => shut_down(),
+        }
+    }
+}
+
+/// Asks everybody to go, waits a little, and goes: the kernel ends whoever is left.
+fn shut_down() -> ! {
+    let deadline = Instant::now() + GRACE_PERIOD;
+    // -1 is everybody in this process namespace but process 1.
+    kill(Pid::from_raw(-1), Signal::SIGTERM).ok();
+    // Whoever was stopped cannot hear it.
+    kill(Pid::from_raw(-1), Signal::SIGCONT).ok();
+    // Commands that came in by the door are not process 1's children, so it is not enough to have none left.
+    while kill(Pid::from_raw(-1), None).is_ok() && Instant::now() < deadline {
+        waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).ok();
+        thread::sleep(Duration::from_millis(2));
+    }
+    exit(0)
+}

@@ -1,0 +1,144 @@
+//! Which interfaces a testbed has, where they stand and what they are called: data, decided before anything is made.
+
+mod bare;
+mod drawn;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use btu_network::Drawing;
+
+pub(super) use bare::{input_address, wire_inner, wire_outer};
+pub(super) use drawn::{port_of, smallest_mtu};
+
+use super::design::Design;
+
+/// Name of the bridge between the stations.
+pub(super) const LAN: &str = "lan";
+
+/// Up to so many stations know each other's Ethernet addresses from the start, so that no frame has to ask for them.
+/// Each knows all others, and the kernel keeps one table for all namespaces; beyond this, stations ask as hosts do
+/// (RFC 826), when they have something to say.
+const MOST_ACQUAINTED: usize = 64;
+
+/// The longest name that an interface may have (`IFNAMSIZ` less its closing zero).
+const LONGEST_INTERFACE_NAME: usize = 15;
+
+/// Length of the network's part of every address: 198.18.0.0/15 (RFC 2544, appendix C.2.2).
+const PREFIX: u8 = 15;
+
+/// The same of IPv6: `2001:2::/48` (RFC 5180, section 8).
+const PREFIX_IPV6: u8 = 48;
+
+/// The IPv6 address of who has this one of IPv4, with the length of the network's part: the last 32 bits are the same.
+pub(super) fn ipv6_beside(address: Ipv4Addr) -> (Ipv6Addr, u8) {
+    let [high, low] = [u32::from(address) >> 16, u32::from(address) & 0xffff];
+    (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, high as u16, low as u16), PREFIX_IPV6)
+}
+
+/// An Ethernet address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Mac(pub(super) [u8; 6]);
+
+/// A network namespace of the testbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// Where the bridge and the wire are.
+    Wire,
+    /// Where one station is, by its place in the list of stations.
+    Station(usize),
+}
+
+/// One end of a cable: an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) place: Place,
+    pub(super) name: String,
+    pub(super) mac: Mac,
+    /// Address and prefix length.
+    pub(super) address: Option<(Ipv4Addr, u8)>,
+    /// Whether segmentation and checksums may be left to the "hardware", as the kernel starts it.
+    pub(super) offloads: bool,
+    /// Longest packet in bytes, where it is not what the kernel starts with.
+    pub(super) mtu: Option<u32>,
+    /// On the bridge: the Ethernet address that is reached through this port.
+    pub(super) lan_port_of: Option<Mac>,
+}
+
+/// A veth pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cable(pub(super) End, pub(super) End);
+
+/// A whole testbed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Whether there is a bridge.
+    pub(super) lan: bool,
+    pub(super) cables: Vec<Cable>,
+    /// The stations' names, in their order.
+    pub(super) stations: Vec<String>,
+    /// Whether each station knows the others' Ethernet addresses from the start.
+    pub(super) acquainted: bool,
+    /// Whether stations have IPv6 addresses beside those of IPv4.
+    pub(super) ipv6: bool,
+}
+
+impl Layout {
+    /// The layout for `design`.
+    pub(super) fn of(design: &Design) -> Self {
+        let layout = if design.drawing.bare { bare::layout(design) } else { drawn::layout(&design.drawing) };
+        Self { ipv6: design.ipv6, ..layout }
+    }
+
+    /// Without any cables.
+    fn of_stations(drawing: &Drawing) -> Self {
+        let stations: Vec<String> = drawing.stations.iter().map(|station| station.name.clone()).collect();
+        let acquainted = stations.len() <= MOST_ACQUAINTED;
+        Self { lan: false, cables: Vec::new(), acquainted, stations, ipv6: false }
+    }
+
+    /// Every place: the stations, then the wire's.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        (0..self.stations.len()).map(Place::Station).chain([Place::Wire])
+    }
+
+    /// What a place is called in errors.
+    pub(super) fn name(&self, place: Place) -> String {
+        match place {
+            Place::Wire => "the wire's namespace".to_owned(),
+            Place::Station(number) => format!("station {}", self.stations[number]),
+        }
+    }
+
+    /// The ends that stand in `place`.
+    pub(super) fn ends_in(&self, place: Place) -> impl Iterator<Item = &End> {
+        self.ends().filter(move |end| end.place == place)
+    }
+
+    /// Where other places than `place` are found: every address outside it, with its Ethernet address; nothing where
+    /// stations have to ask.
+    pub(super) fn neighbours_of(&self, place: Place) -> impl Iterator<Item = (IpAddr, Mac)> {
+        let others = self.ends().filter(move |end| self.acquainted && end.place != place);
+        others.flat_map(|end| self.addresses(end).map(|(address, _)| (address, end.mac)))
+    }
+
+    /// Every address of an end, with its prefix length.
+    pub(super) fn addresses(&self, end: &End) -> impl Iterator<Item = (IpAddr, u8)> + use<> {
+        let second = end.address.filter(|_| self.ipv6).map(|(address, _)| ipv6_beside(address));
+        let first = end.address.map(|(address, prefix)| (IpAddr::from(address), prefix));
+        first.into_iter().chain(second.map(|(address, prefix)| (IpAddr::from(address), prefix)))
+    }
+
+    fn ends(&self) -> impl Iterator<Item = &End> {
+        self.cables.iter().flat_map(|Cable(one, other)| [one, other])
+    }
+}
+
+/// The name of an interface: `prefix` and the station's name, or its number (from 1) where that would be too long.
+fn named(drawing: &Drawing, prefix: &str, number: usize) -> String {
+    let name = format!("{prefix}-{}", drawing.stations[number].name);
+    if name.len() <= LONGEST_INTERFACE_NAME { name } else { format!("{prefix}{}", number + 1) }
+}
+
+fn wire_end(name: String, mac: Mac, offloads: bool) -> End {
+    End { place: Place::Wire, name, mac, address: None, offloads, mtu: None, lan_port_of: None }
+}

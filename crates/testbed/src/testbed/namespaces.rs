@@ -1,0 +1,222 @@
+//! Makes what a layout draws: namespaces, cables, addresses, settings.
+
+use std::io;
+use std::net::IpAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use btu_suite::congestion::CongestionControl;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+
+use super::error::{Cause, TestbedError};
+use super::layout::{Cable, End, LAN, Layout, Mac, Place};
+use super::namespace::Namespace;
+use super::netlink::{Netlink, NewEnd, index_of};
+use super::sysctl;
+use crate::offload::set_offloads;
+
+/// A veth pair has its carrier some milliseconds after both ends are up.
+const CARRIER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The namespaces of a testbed.
+pub(super) struct Namespaces {
+    wire: Namespace,
+    /// In the layout's order.
+    stations: Vec<Namespace>,
+}
+
+impl Namespaces {
+    /// New, empty namespaces for all stations, and the calling thread's own for the wire.
+    pub(super) fn open(layout: &Layout) -> Result<Self, TestbedError> {
+        let refused = |error: io::Error| super::refusal::refusal("make a network namespace", &error);
+        let wire = Namespace::here().map_err(refused)?;
+        let stations = layout.stations.iter().map(|_| Namespace::new()).collect::<io::Result<_>>();
+        Ok(Self { wire, stations: stations.map_err(refused)? })
+    }
+
+    /// The namespace of `place`.
+    pub(super) fn at(&self, place: Place) -> &Namespace {
+        match place {
+            Place::Wire => &self.wire,
+            Place::Station(number) => &self.stations[number],
+        }
+    }
+
+    /// Does `work` inside `place`, and says where it failed.
+    fn inside<T: Send>(
+        &self,
+        place: &Named,
+        work: impl FnOnce() -> Result<T, TestbedError> + Send,
+    ) -> Result<T, TestbedError> {
+        self.at(place.place).enter(work).map_err(|error| links(format!("enter {}", place.name), &error))?
+    }
+
+    /// Puts in everything the layout draws, and waits until every cable has its carrier.
+    pub(super) fn configure(
+        &self,
+        layout: &Layout,
+        congestion_control: Option<&CongestionControl>,
+    ) -> Result<(), TestbedError> {
+        let places: Vec<Named> = layout.places().map(|place| Named { place, name: layout.name(place) }).collect();
+        let everywhere = |work: &(dyn Fn(&Named) -> Result<(), TestbedError> + Sync)| {
+            places.iter().try_for_each(|place| self.inside(place, || work(place)))
+        };
+        everywhere(&wait_ready)?;
+        if layout.ipv6 {
+            everywhere(&allow_ipv6)?;
+        }
+        if let Some(algorithm) = congestion_control {
+            everywhere(&|place| choose(algorithm, place))?;
+        }
+        self.inside(&places[layout.stations.len()], || self.lay_cables(layout))?;
+        everywhere(&|place| connect(layout, place))?;
+        everywhere(&|place| await_carrier(layout, place))
+    }
+
+    fn lay_cables(&self, layout: &Layout) -> Result<(), TestbedError> {
+        let netlink = begin_talk()?;
+        if layout.lan {
+            netlink.add_bridge(LAN).map_err(|error| links(format!("make the bridge {LAN}"), &error))?;
+        }
+        layout.cables.iter().try_for_each(|Cable(one, other)| {
+            let made = netlink.add_cable(&self.new_end(one), &self.new_end(other));
+            made.map_err(|error| links(format!("make the veth pair {} to {}", one.name, other.name), &error))
+        })
+    }
+
+    fn new_end<'a>(&'a self, end: &'a End) -> NewEnd<'a> {
+        NewEnd { namespace: self.at(end.place), name: &end.name, mac: end.mac, mtu: end.mtu }
+    }
+}
+
+/// A place and what it is called in errors.
+struct Named {
+    place: Place,
+    name: String,
+}
+
+/// Sees whether this system has what a testbed needs: a bridge and a veth pair, in the calling thread's namespace.
+pub(super) fn rehearse() -> Result<(), TestbedError> {
+    let here = Namespace::here().map_err(|error| links("open the own network namespace", &error))?;
+    let netlink = begin_talk()?;
+    netlink.add_bridge(LAN).map_err(|error| links("make a bridge", &error))?;
+    let end = |name, mac| NewEnd { namespace: &here, name, mac: Mac(mac), mtu: None };
+    let made = netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
+    made.map_err(|error| links("make a veth pair", &error))?;
+    wait_ready(&Named { place: Place::Wire, name: "the wire's namespace".to_owned() })
+}
+
+fn begin_talk() -> Result<Netlink, TestbedError> {
+    Netlink::here().map_err(|error| links("talk to the kernel by netlink", &error))
+}
+
+fn wait_ready(place: &Named) -> Result<(), TestbedError> {
+    sysctl::settle_namespace().map_err(|error| links(format!("set the kernel's settings of {}", place.name), &error))
+}
+
+fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
+    if place.place == Place::Wire {
+        return Ok(());
+    }
+    let remedy = "use a kernel with IPv6 (boot without ipv6.disable=1), or measure over IPv4";
+    let operation = format!("let {} speak IPv6", place.name);
+    sysctl::allow_ipv6().map_err(|error| TestbedError::new(Cause::Links, operation, error, remedy))
+}
+
+fn choose(algorithm: &CongestionControl, place: &Named) -> Result<(), TestbedError> {
+    sysctl::choose_congestion_control(algorithm).map_err(|error| {
+        let operation = format!("let the TCP of {} use {algorithm}", place.name);
+        // ENOENT where there is none of that name, EPERM where only the host's superuser may use it.
+        let remedy = "choose one of `sysctl net.ipv4.tcp_allowed_congestion_control`, or have root add to those";
+        TestbedError::new(Cause::Links, operation, error, remedy)
+    })
+}
+
+/// Sets everything up inside `place`.
+fn connect(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {
+    let netlink = begin_talk()?;
+    let failed = |error: io::Error| links(format!("set up the interfaces of {name}"), &error);
+    netlink.up(index_of("lo").map_err(failed)?).map_err(failed)?;
+    for end in layout.ends_in(place) {
+        let what = format!("set up {} of {name}", end.name);
+        connect_end(&netlink, layout, end).map_err(|error| links(what, &error))?;
+    }
+    introduce(&netlink, layout, place).map_err(failed)
+}
+
+fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> {
+    let index = index_of(&end.name)?;
+    if !end.offloads {
+        set_offloads(&end.name, false)?;
+    }
+    layout.addresses(end).try_for_each(|(address, prefix)| netlink.add_address(index, address, prefix))?;
+    netlink.up(index)?;
+    match end.lan_port_of {
+        Some(beyond) => netlink.plug(index, index_of(LAN)?, beyond),
+        None => Ok(()),
+    }
+}
+
+/// Tells a station who answers to the others' addresses, so that no frame of a measurement asks for it: a request
+/// lost on a lossy line would cost whoever waits for the answer a second.
+fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()> {
+    if place == Place::Wire {
+        return Ok(());
+    }
+    let door = index_of("eth0")?;
+    let mut neighbours = layout.neighbours_of(place);
+    neighbours.try_for_each(|(address, mac): (IpAddr, Mac)| netlink.add_neighbour(door, address, mac))
+}
+
+fn await_carrier(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {
+    let deadline = Instant::now() + CARRIER_TIMEOUT;
+    let failed = |error: io::Error| links(format!("see the interfaces of {name}"), &error);
+    loop {
+        let running = running_interfaces().map_err(failed)?;
+        let Some(dark) = layout.ends_in(place).find(|end| !running.contains(&end.name)) else { return Ok(()) };
+        if Instant::now() > deadline {
+            return Err(links(format!("wait for the carrier of {} of {name}", dark.name), "none came"));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn running_interfaces() -> io::Result<Vec<String>> {
+    let ready = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
+    let entries = getifaddrs()?.filter(|entry| entry.flags.contains(ready));
+    Ok(entries.map(|entry| entry.interface_name).collect())
+}
+
+fn links(operation: impl Into<String>, reason: impl Into<Reason>) -> TestbedError {
+    let Reason { text, remedy } = reason.into();
+    TestbedError::new(Cause::Links, operation, text, remedy)
+}
+
+/// What the system answered, with what to do about it.
+struct Reason {
+    text: String,
+    remedy: &'static str,
+}
+
+impl From<&io::Error> for Reason {
+    fn from(error: &io::Error) -> Self {
+        let remedy = match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::ENODEV) => {
+                "load the kernel's modules `veth` and `bridge` (as root: modprobe veth bridge), or install them"
+            }
+            Some(libc::EPERM | libc::EACCES | libc::EROFS) => {
+                "run as root, or in a container that may change its own network (--privileged)"
+            }
+            Some(libc::ENOMEM | libc::ENOBUFS) => "free some memory",
+            _ => "report it as a defect, with the kernel's version",
+        };
+        Self { text: error.to_string(), remedy }
+    }
+}
+
+impl From<&'static str> for Reason {
+    fn from(text: &'static str) -> Self {
+        Self { text: text.to_owned(), remedy: "run it again; if it happens again, report it as a defect" }
+    }
+}

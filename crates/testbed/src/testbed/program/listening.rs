@@ -1,0 +1,116 @@
+//! Who listens for TCP connections in this station (proc(5), /proc/net/tcp and tcp6).
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// The state of a socket that listens (`linux/tcp_states.h`).
+const LISTEN: &str = "0A";
+
+/// Addresses at which somebody listens.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Listening(Vec<SocketAddr>);
+
+impl Listening {
+    /// As it is now.
+    pub(super) fn now() -> io::Result<Self> {
+        let read = |name: &str| match fs::read_to_string(format!("/proc/self/net/{name}")) {
+            // Without IPv6 there is no such file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            read => read,
+        };
+        Ok(Self::of(&(read("tcp")? + &read("tcp6")?)))
+    }
+
+    fn of(tables: &str) -> Self {
+        let address = |line: &str| {
+            let mut messages = line.split_whitespace().skip(1);
+            let (local, state) = (messages.next()?, messages.nth(1)?);
+            if state == LISTEN { socket_address(local) } else { None }
+        };
+        Self(tables.lines().filter_map(address).collect())
+    }
+
+    /// Those that `before` had not, at this port where one is named.
+    pub(super) fn beyond(&self, before: &Self, port: Option<u16>) -> Self {
+        let is_new = |address: &&SocketAddr| match port {
+            Some(port) => address.port() == port,
+            None => !before.0.contains(address),
+        };
+        Self(self.0.iter().filter(is_new).copied().collect())
+    }
+
+    /// Whether other stations reach one of them.
+    pub(super) fn is_reachable(&self) -> bool {
+        self.0.iter().any(|address| !is_loopback(address.ip()))
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Listening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&all.join(" and "))
+    }
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_loopback(),
+        IpAddr::V6(address) => {
+            address.is_loopback() || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
+        }
+    }
+}
+
+/// Words of 32 bits in hexadecimal digits, each in this machine's order of octets.
+fn socket_address(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    let messages =
+        address.as_bytes().chunks(8).map(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+    let octets: Vec<u8> = messages.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let address = match octets.len() {
+        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(octets).ok()?)),
+        16 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(octets).ok()?)),
+        _ => return None,
+    };
+    Some(SocketAddr::new(address, u16::from_str_radix(port, 16).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_kernels_tables_are_read() {
+        let tables = "  sl  local_address rem_address   st tx_queue\n\
+                      \x20  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n\
+                      \x20  1: 0200000A:0016 0300000A:C001 01 00000000:00000000\n\
+                      \x20  0: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 0\n\
+                      \x20  1: 0000000000000000FFFF00000100007F:0051 00000000000000000000000000000000:0000 0A 0\n nonsense\n";
+        let listening = Listening::of(tables);
+        assert_eq!(listening.to_string(), "127.0.0.1:8080 and [::]:80 and [::ffff:127.0.0.1]:81");
+        assert!(listening.is_reachable());
+        assert!(!listening.beyond(&Listening::default(), Some(81)).is_reachable());
+        assert!(listening.beyond(&listening, None).is_empty());
+        assert!(!listening.beyond(&listening, Some(80)).is_empty());
+    }
+
+    #[test]
+    fn a_socket_that_listens_is_seen() {
+        let before = Listening::now().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen = Listening::now().unwrap().beyond(&before, Some(address.port()));
+        assert_eq!(seen.to_string(), address.to_string());
+        assert!(!seen.is_reachable());
+    }
+}

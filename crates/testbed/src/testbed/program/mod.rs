@@ -1,0 +1,52 @@
+//! A user's own programs in a station, one at a time, each with every process that comes of it.
+//!
+//! ```text
+//! coordinator
+//!   enter                `btu internal enter`: goes into the station, as `btu net exec` does
+//!     programs           `btu internal programs`: makes a process and a mount namespace in the station's
+//!       supervisor       `btu internal supervisor`: process 1 in them; starts programs, waits for them, ends them
+//!         program        and whatever it forks: none can leave the process namespace
+//! ```
+//!
+//! Tasks come on standard input and messages go to standard output ([`btu_suite::program`]). When standard input ends, because the
+//! coordinator did, the supervisor ends; as it is process 1, the kernel then ends every process in its namespace, whatever
+//! session, parent or signal handlers that has given itself.
+
+mod child;
+mod listening;
+mod printed;
+mod supervisor;
+mod work;
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use btu_suite::program::Message;
+use nix::sched::{CloneFlags, unshare};
+
+use super::messages::send;
+use super::process::own;
+
+pub use supervisor::supervisor;
+
+/// What `btu internal programs` does: makes the namespaces, and waits for the supervisor in them. `directory` exists, and is
+/// hidden by the programs' own directories.
+pub fn programs(directory: &Path) -> ExitCode {
+    match in_namespaces(directory) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            let message = format!("making a process namespace for a program: {error}");
+            // Who does not listen is gone, and so is what is to be done.
+            send(io::stdout(), &Message::Failed { message }).ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn in_namespaces(directory: &Path) -> io::Result<bool> {
+    unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS)?;
+    let mut command = own(&["supervisor"]);
+    Ok(command.arg(directory).status()?.success())
+}

@@ -1,0 +1,347 @@
+//! Process 1 of a program's process namespace: starts it, sees when it is ready, waits for it, and ends what is left of it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use btu_suite::program::{Ended, Ending, Message, Printed, ProgramOrder, Ready, Task};
+use btu_suite::record::CpuTime;
+use btu_units::{Bytes, Span, Time};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::{Pid, getpid};
+
+use super::super::error::TestbedError;
+use super::super::init::mount_own_proc;
+use super::super::messages::send;
+use super::super::outer::die_with_parent;
+use super::super::sys;
+use super::child::Child;
+use super::listening::Listening;
+use super::work::Work;
+
+/// How often it is looked whether a service is ready.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// How long a program that is told to stop may take.
+const GRACE_PERIOD: Span = Span::from_seconds(1);
+
+/// How long what was killed may take to be gone.
+const KILLED: Span = Span::from_seconds(5);
+
+/// A service that other stations do not reach is given up after this.
+const UNREACHABLE: Span = Span::from_seconds(1);
+
+/// Longest task that is read.
+const LONGEST_TASK_BYTES: usize = 1 << 20;
+
+/// Everybody in this process namespace but process 1.
+const EVERYBODY: Pid = Pid::from_raw(-1);
+
+/// What `btu internal supervisor` does. It refuses to run as anything but process 1 of a process namespace, because it ends
+/// programs by ending everybody.
+pub fn supervisor(directory: &Path) -> ExitCode {
+    match serve(directory) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Who does not listen is gone, and so is what is to be done.
+            send(io::stdout(), &Message::Failed { message: error.to_string() }).ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(directory: &Path) -> Result<(), TestbedError> {
+    if getpid() != Pid::from_raw(1) {
+        return Err(TestbedError::protocol("start a program's supervisor", "it is not process 1"));
+    }
+    die_with_parent()?;
+    let is_private = mount_own_proc();
+    let failed = |error: io::Error| TestbedError::process("supervise a program", &error);
+    let mut supervisor = Supervisor::new(directory, is_private).map_err(failed)?;
+    supervisor.serve().map_err(failed)
+}
+
+struct Supervisor {
+    directory: PathBuf,
+    /// Whether mounts reach nobody else.
+    is_private: bool,
+    tasks: Tasks,
+    children: SignalFd,
+    /// The signals that were blocked before: a program's.
+    before: SigSet,
+}
+
+impl Supervisor {
+    fn new(directory: &Path, is_private: bool) -> io::Result<Self> {
+        let mut mask = SigSet::empty();
+        mask.add(Signal::SIGCHLD);
+        let before = mask.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+        let children = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        Ok(Self { directory: directory.to_owned(), is_private, tasks: Tasks::new()?, children, before })
+    }
+
+    /// Task after task, until nobody asks any more.
+    fn serve(&mut self) -> io::Result<()> {
+        send(io::stdout(), &Message::Waiting)?;
+        while let Some(task) = self.tasks.next()? {
+            if let Task::Run(order) = task {
+                let ended = self.run(&order)?;
+                send(io::stdout(), &Message::Ended(Box::new(ended)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, order: &ProgramOrder) -> io::Result<Ended> {
+        let work = match &order.directory {
+            Some(_) => None,
+            None if !self.is_private => {
+                return not_started("this system refuses private mounts: name a `directory` of its own".to_owned());
+            }
+            None => match Work::open(&self.directory, order.room) {
+                Ok(work) => Some(work),
+                Err(error) => return not_started(format!("making its directory of {}: {error}", order.room)),
+            },
+        };
+        let before = if order.ready.is_some() { Listening::now()? } else { Listening::default() };
+        match Child::start(order, work.as_ref(), self.before) {
+            Err(error) => not_started(why(order, &error)),
+            Ok(child) => {
+                Run { supervisor: self, order, child, before, is_ready: false, stop: None }.attend(work.as_ref())
+            }
+        }
+    }
+}
+
+/// Why a program was not started.
+fn why(order: &ProgramOrder, error: &io::Error) -> String {
+    let program = order.command.first().map_or("", String::as_str);
+    match (error.kind(), &order.directory) {
+        (io::ErrorKind::NotFound, Some(directory)) if !directory.is_dir() => {
+            format!("there is no directory {}", directory.display())
+        }
+        (io::ErrorKind::NotFound, _) => {
+            format!("there is no program `{program}`: stations have this machine's programs; check its name and $PATH")
+        }
+        (io::ErrorKind::PermissionDenied, _) => format!("`{program}` may not be executed: {error}"),
+        _ => format!("starting `{program}`: {error}"),
+    }
+}
+
+fn not_started(why: String) -> io::Result<Ended> {
+    let now = sys::now()?;
+    Ok(Ended {
+        ending: Ending::NotStarted(why),
+        started: now,
+        finished: now,
+        cpu: CpuTime::default(),
+        peak_memory: Bytes::ZERO,
+        least_memory: Bytes::ZERO,
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+        output: Printed::default(),
+        errors: Printed::default(),
+        left_running: 0,
+        directory_full: false,
+    })
+}
+
+/// A program while it runs.
+struct Run<'a> {
+    supervisor: &'a mut Supervisor,
+    order: &'a ProgramOrder,
+    child: Child,
+    /// Who listened before it was started.
+    before: Listening,
+    is_ready: bool,
+    /// Why it is being ended, and when it is killed.
+    stop: Option<(Ending, Time)>,
+}
+
+impl Run<'_> {
+    fn attend(mut self, work: Option<&Work>) -> io::Result<Ended> {
+        while !self.is_over()? {
+            self.wait()?;
+            self.child.reap()?;
+        }
+        let left_running = self.end_what_is_left()?;
+        while self.child.output.read() {}
+        while self.child.errors.read() {}
+        let child = &self.child;
+        let (finished, how) = child.ended.map_or((sys::now()?, Err(libc::SIGKILL)), |(at, how)| (at, how));
+        let own = match how {
+            Ok(code) => Ending::Exited(code),
+            Err(signal) => Ending::Killed(signal),
+        };
+        Ok(Ended {
+            ending: self.stop.map_or(own, |(ending, _)| ending),
+            started: child.started,
+            finished,
+            cpu: child.cpu(),
+            peak_memory: child.peak_memory(),
+            least_memory: own_memory()?,
+            voluntary_switches: child.used.voluntary_switches,
+            involuntary_switches: child.used.involuntary_switches,
+            output: child.output.printed(),
+            errors: child.errors.printed(),
+            left_running,
+            directory_full: work.is_some_and(Work::is_full),
+        })
+    }
+
+    /// Whether it has ended, or was killed; on the way sees what has become of it.
+    fn is_over(&mut self) -> io::Result<bool> {
+        // A service may go on as a process that it forked.
+        let is_service = self.order.ready.is_some();
+        if self.child.is_gone || (self.child.ended.is_some() && !is_service) {
+            return Ok(true);
+        }
+        let now = sys::now()?;
+        if let Some((_, kill_at)) = &self.stop {
+            return Ok(now >= *kill_at);
+        }
+        if !self.is_ready {
+            self.look(now)?;
+        }
+        if now.since(self.child.started) >= self.order.deadline && !(is_service && self.is_ready) {
+            let ending =
+                self.order.ready.as_ref().map_or(Ending::Deadline, |ready| Ending::NotReady(ready.to_string()));
+            self.ask_to_end(ending, now);
+        }
+        Ok(false)
+    }
+
+    /// Whether it has become ready.
+    fn look(&mut self, now: Time) -> io::Result<()> {
+        let since = now.since(self.child.started);
+        let (is_ready, trouble) = match &self.order.ready {
+            None => (true, None),
+            Some(Ready::After(span)) => (since >= *span, None),
+            Some(Ready::Output(text)) => (self.child.output.has(text) || self.child.errors.has(text), None),
+            Some(Ready::Listens) => self.listens(None, since)?,
+            Some(Ready::Port(port)) => self.listens(Some(*port), since)?,
+        };
+        if let Some(trouble) = trouble {
+            self.ask_to_end(Ending::NotReady(trouble), now);
+        } else if is_ready {
+            self.is_ready = true;
+            send(io::stdout(), &Message::Ready)?;
+        }
+        Ok(())
+    }
+
+    fn listens(&self, port: Option<u16>, since: Span) -> io::Result<(bool, Option<String>)> {
+        let seen = Listening::now()?.beyond(&self.before, port);
+        let is_in_vain = !seen.is_empty() && !seen.is_reachable() && since >= UNREACHABLE;
+        let trouble = format!("it listens on {seen}, where other stations do not reach it: have it listen on 0.0.0.0");
+        Ok((seen.is_reachable(), is_in_vain.then_some(trouble)))
+    }
+
+    fn ask_to_end(&mut self, ending: Ending, now: Time) {
+        self.stop = Some((ending, now + GRACE_PERIOD));
+        kill(EVERYBODY, Signal::SIGTERM).ok();
+        // Whoever was stopped cannot hear it.
+        kill(EVERYBODY, Signal::SIGCONT).ok();
+    }
+
+    /// Waits until something happens.
+    fn wait(&mut self) -> io::Result<()> {
+        let ready = {
+            let mut watched = vec![
+                PollFd::new(self.supervisor.tasks.from.as_fd(), PollFlags::POLLIN),
+                PollFd::new(self.supervisor.children.as_fd(), PollFlags::POLLIN),
+            ];
+            let streams = [self.child.output.source().map(AsFd::as_fd), self.child.errors.source().map(AsFd::as_fd)];
+            watched.extend(streams.into_iter().flatten().map(|stream| PollFd::new(stream, PollFlags::POLLIN)));
+            match poll(&mut watched, self.timeout()?) {
+                Err(nix::Error::EINTR) => return Ok(()),
+                other => other?,
+            };
+            [0, 1].map(|place| watched[place].any().unwrap_or(true))
+        };
+        if ready[1] {
+            while self.supervisor.children.read_signal()?.is_some() {}
+        }
+        self.child.output.read();
+        self.child.errors.read();
+        if ready[0] && self.supervisor.tasks.next()?.is_none_or(|task| task == Task::Stop) && self.stop.is_none() {
+            self.ask_to_end(Ending::Stopped, sys::now()?);
+        }
+        Ok(())
+    }
+
+    /// Until something is due, in whole milliseconds rounded up.
+    fn timeout(&self) -> io::Result<PollTimeout> {
+        let waits_to_be_ready = !self.is_ready && self.order.ready.is_some() && self.stop.is_none();
+        if waits_to_be_ready {
+            return Ok(PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::MAX));
+        }
+        let now = sys::now()?;
+        let left = match &self.stop {
+            Some((_, kill_at)) => kill_at.since(now),
+            None if self.order.ready.is_some() => return Ok(PollTimeout::NONE),
+            None => self.order.deadline.saturating_sub(now.since(self.child.started)),
+        };
+        Ok(PollTimeout::try_from(left.nanoseconds().div_ceil(1_000_000)).unwrap_or(PollTimeout::MAX))
+    }
+
+    /// Kills whatever there is still, and waits until it is gone; how many processes these were.
+    fn end_what_is_left(&mut self) -> io::Result<u32> {
+        let (began, mut count) = (sys::now()?, 0);
+        self.child.reap()?;
+        while !self.child.is_gone && sys::now()?.since(began) < KILLED {
+            // Again and again: one that was being forked may have come to be after the last call.
+            kill(EVERYBODY, Signal::SIGKILL).ok();
+            count += self.child.reap()?;
+            if !self.child.is_gone {
+                let mut watched = [PollFd::new(self.supervisor.children.as_fd(), PollFlags::POLLIN)];
+                poll(&mut watched, PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO)).ok();
+                while self.supervisor.children.read_signal()?.is_some() {}
+            }
+        }
+        Ok(if self.stop.is_some() { 0 } else { count })
+    }
+}
+
+/// What this process has had in memory at most: its children count that as theirs until they are another program.
+fn own_memory() -> io::Result<Bytes> {
+    Ok(Bytes::new(getrusage(UsageWho::RUSAGE_SELF)?.max_rss() as u64 * 1024))
+}
+
+/// What is asked, line by line.
+struct Tasks {
+    from: File,
+    read: Vec<u8>,
+}
+
+impl Tasks {
+    fn new() -> io::Result<Self> {
+        Ok(Self { from: io::stdin().as_fd().try_clone_to_owned()?.into(), read: Vec::new() })
+    }
+
+    /// The next task; nothing where nobody asks any more.
+    fn next(&mut self) -> io::Result<Option<Task>> {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                return Ok(Some(serde_json::from_slice(&line)?));
+            }
+            let mut chunk = [0; 4096];
+            match self.from.read(&mut chunk) {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.read.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if self.read.len() > LONGEST_TASK_BYTES {
+                return Err(io::Error::other("a task is too long"));
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! A drawn network that stands, seen from the process that keeps it up.
+
+use std::fs;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use btu_network::{Drawing, HostName, StationId};
+use btu_suite::congestion::CongestionControl;
+use serde::{Deserialize, Serialize};
+
+use super::design::{Design, check, check_ipv6};
+use super::error::{Cause, TestbedError};
+use super::handle::{KeepAlive, TestbedHandle};
+use super::layout::{input_address, ipv6_beside};
+use super::messages::{Order, Privilege, ProcessExit, TestbedSpec};
+use super::processes::agent_socket;
+use super::runtime::RuntimeDirectory;
+
+/// The record of a network that stands, in its runtime directory.
+const RECORD: &str = "network.json";
+
+/// What the coordinator waits longer than process 1, so that the better error is the one told.
+const EXTRA_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long the news of a process that ended may take, and how often it is looked for.
+const NEWS_DELAY: Duration = Duration::from_secs(2);
+const NEWS_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The network that is wanted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NetworkRequest {
+    /// What it is called while it stands.
+    pub name: String,
+    /// The network. Its traffic is left out: stations send what the programs in them send.
+    pub drawing: Drawing,
+    /// Where sockets go: a short absolute path. It is made, private to this user, and removed when the network is taken down;
+    /// where it exists it must be empty, or left behind by a run that died.
+    pub runtime_directory: PathBuf,
+    /// Seed of everything random on the wire.
+    pub seed: u64,
+    /// The program that answers to `internal testbed`, `init`, `agent`, `wire` and `keep`.
+    pub executable: PathBuf,
+    /// Where each port's frames are written, if they are: an absolute path.
+    pub capture: Option<PathBuf>,
+    /// The file it was read from, for whoever looks.
+    pub source: String,
+    /// When it was asked for, for whoever looks.
+    pub since: String,
+    /// The stations that have an agent, through which workers are started there.
+    #[serde(default)]
+    pub agents: Vec<StationId>,
+    /// The stations to which incoming packets can be delayed and dropped ([`crate::wire::WireClient::set`]).
+    #[serde(default)]
+    pub inputs: Vec<StationId>,
+    /// The stations whose agents, and what these start, are held on processors of their own. All other processes of the network
+    /// are held where the process is that asks for it.
+    #[serde(default)]
+    pub processors: Vec<(StationId, Vec<u32>)>,
+    /// The congestion control that its stations' TCP uses; the host's own choice when absent.
+    #[serde(default)]
+    pub congestion_control: Option<CongestionControl>,
+    /// Whether its stations speak IPv6, too: each has the address in `2001:2::/48` whose last 32 bits are its address of IPv4,
+    /// and agents use that.
+    #[serde(default)]
+    pub ipv6: bool,
+}
+
+/// A station with an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StationPlace {
+    /// Its name.
+    pub station: HostName,
+    /// The address that leads to it untouched.
+    pub plain: IpAddr,
+    /// The address that leads to it through what is done to incoming packets, where that can be asked for; the same as `plain`
+    /// where the wire carries every packet.
+    pub impaired: Option<IpAddr>,
+    /// Where its agent listens.
+    pub agent_socket: PathBuf,
+}
+
+impl NetworkRequest {
+    fn stations(&self) -> Vec<StationPlace> {
+        self.agents.iter().map(|&id| self.place(id)).collect()
+    }
+
+    fn place(&self, id: StationId) -> StationPlace {
+        let station = self.drawing.station(id);
+        let address = if self.drawing.bare { input_address(&self.drawing, id) } else { station.address };
+        StationPlace {
+            station: HostName::from(station),
+            plain: if self.ipv6 { ipv6_beside(station.address).0.into() } else { station.address.into() },
+            impaired: self.inputs.contains(&id).then_some(address.into()),
+            agent_socket: agent_socket(&self.runtime_directory, &station.name),
+        }
+    }
+}
+
+/// What is to be known of a network that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// What it is called.
+    pub name: String,
+    /// What its file says it is.
+    pub about: String,
+    /// The file it was read from.
+    pub source: String,
+    /// When it was asked for.
+    pub since: String,
+    /// Seed of everything random on the wire.
+    pub seed: u64,
+    /// By which right it was raised.
+    pub privilege: Privilege,
+    /// The process that keeps it up.
+    pub holder: u32,
+    /// Where frames are written.
+    pub capture: Option<PathBuf>,
+    /// Its stations, in the file's order.
+    pub stations: Vec<StationRecord>,
+}
+
+/// A station of a network that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StationRecord {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+}
+
+impl Record {
+    fn of(request: &NetworkRequest, privilege: Privilege) -> Self {
+        let stations = request.drawing.stations.iter();
+        Self {
+            name: request.name.clone(),
+            about: request.drawing.about.clone(),
+            source: request.source.clone(),
+            since: request.since.clone(),
+            seed: request.seed,
+            privilege,
+            holder: std::process::id(),
+            capture: request.capture.clone(),
+            stations: stations.map(|one| StationRecord { name: one.name.clone(), address: one.address }).collect(),
+        }
+    }
+
+    /// The record in a runtime directory; nothing where no network stands.
+    pub(super) fn read(runtime: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(runtime.join(RECORD)).ok()?).ok()
+    }
+
+    /// Never half a record: it is there or it is not.
+    fn write(&self, runtime: &Path) -> Result<(), TestbedError> {
+        let unfinished = runtime.join("network.json.new");
+        let written = serde_json::to_vec(self).map_err(Into::into).and_then(|text| fs::write(&unfinished, text));
+        written.and_then(|()| fs::rename(&unfinished, runtime.join(RECORD))).map_err(|error| {
+            let operation = format!("write {}", runtime.join(RECORD).display());
+            TestbedError::new(Cause::RuntimeDirectory, operation, error, "make room on that file system")
+        })
+    }
+}
+
+/// A network that is being raised. Dropping it takes it down.
+#[derive(Debug)]
+pub struct RaisingNetwork {
+    handle: TestbedHandle,
+    runtime: RuntimeDirectory,
+    request: NetworkRequest,
+    timeout: Duration,
+    has_wire: bool,
+}
+
+impl RaisingNetwork {
+    /// Begins to raise a network.
+    ///
+    /// # Errors
+    /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be started.
+    pub fn begin(mut request: NetworkRequest) -> Result<Self, TestbedError> {
+        check(&request.drawing)?;
+        if request.ipv6 {
+            check_ipv6(&request.drawing)?;
+        }
+        request.drawing.traffic.clear();
+        let runtime_directory = request.runtime_directory.clone();
+        let runtime = RuntimeDirectory::claim(&runtime_directory)?;
+        let NetworkRequest { drawing, capture, agents, inputs, processors, congestion_control, ipv6, .. } =
+            request.clone();
+        let design = Design { drawing, capture, agents, inputs, processors, congestion_control, ipv6 };
+        let timeout = design.timeout() + EXTRA_TIMEOUT;
+        let has_wire = design.has_wire();
+        let spec = TestbedSpec { design, runtime_directory, seed: request.seed };
+        let handle = TestbedHandle::start(&request.executable, &Order::Raise(Box::new(spec)))?;
+        Ok(Self { handle, runtime, request, timeout, has_wire })
+    }
+
+    /// What keeps it up, for a thread that must let it go at once.
+    pub fn keep_alive(&self) -> KeepAlive {
+        self.handle.keep_alive().clone()
+    }
+
+    /// Waits until packets pass.
+    ///
+    /// # Errors
+    /// Whatever kept the network from being raised; its keep-alive pipe was cut.
+    pub fn finish(mut self) -> Result<RaisedNetwork, TestbedError> {
+        let privilege = self.handle.wait_ready(self.timeout)?;
+        let fallen = Arc::default();
+        let watched = watch(&mut self.handle, &fallen)?;
+        let directory = &self.request.runtime_directory;
+        listen(directory, self.handle.keep_alive().clone())?;
+        Record::of(&self.request, privilege).write(directory)?;
+        let stations = self.request.stations();
+        let Self { handle, runtime, has_wire, .. } = self;
+        Ok(RaisedNetwork { handle, runtime, privilege, stations, has_wire, fallen, watched })
+    }
+}
+
+/// A drawn network that stands. Dropping it takes it down.
+#[derive(Debug)]
+pub struct RaisedNetwork {
+    // Dropped in this order: first the processes, then the directory of their sockets.
+    handle: TestbedHandle,
+    runtime: RuntimeDirectory,
+    privilege: Privilege,
+    stations: Vec<StationPlace>,
+    has_wire: bool,
+    fallen: Arc<OnceLock<ProcessExit>>,
+    /// Hangs up when the last event has been looked at.
+    watched: Receiver<()>,
+}
+
+impl RaisedNetwork {
+    /// What keeps it up, for a thread that must let it go at once.
+    pub fn keep_alive(&self) -> KeepAlive {
+        self.handle.keep_alive().clone()
+    }
+
+    /// By which right it was raised.
+    pub fn privilege(&self) -> Privilege {
+        self.privilege
+    }
+
+    /// The stations with an agent, in the order in which the request names them.
+    pub fn stations(&self) -> &[StationPlace] {
+        &self.stations
+    }
+
+    /// Where its wire listens; a bare network has none, unless the packets of a station can be impaired.
+    pub fn wire_socket(&self) -> Option<PathBuf> {
+        self.has_wire.then(|| RuntimeDirectory::socket(self.directory(), "wire"))
+    }
+
+    /// Its runtime directory.
+    pub fn directory(&self) -> &Path {
+        self.runtime.path()
+    }
+
+    /// Waits until nothing of it is left.
+    pub fn await_end(&self) {
+        self.handle.await_gone();
+        // Or `fallen` might not yet know.
+        self.watched.recv().ok();
+    }
+
+    /// The process whose end brought it down, if that is what happened.
+    pub fn fallen(&self) -> Option<ProcessExit> {
+        self.fallen.get().cloned()
+    }
+
+    /// The same of something that has failed just now: when that is because a process of the network ended, the news of it may
+    /// be a moment behind. It passes two processes, which wait for a processor on a busy machine.
+    pub fn fallen_soon(&self) -> Option<ProcessExit> {
+        let deadline = Instant::now() + NEWS_DELAY;
+        while self.fallen().is_none() && Instant::now() < deadline {
+            std::thread::sleep(NEWS_INTERVAL);
+        }
+        self.fallen()
+    }
+
+    /// Takes it down and waits until its processes are gone.
+    ///
+    /// # Errors
+    /// They do not go, even when killed.
+    pub fn lower(self) -> Result<(), TestbedError> {
+        self.handle.lower()
+    }
+}
+
+/// A network without its wire is none: when one of its processes ends of itself, everything goes.
+fn watch(handle: &mut TestbedHandle, fallen: &Arc<OnceLock<ProcessExit>>) -> Result<Receiver<()>, TestbedError> {
+    let (watched_to, watched) = channel();
+    let (events, keep_alive, fallen) = (handle.take_events(), handle.keep_alive().clone(), Arc::clone(fallen));
+    let watch = move || {
+        let _hangs_up_at_the_end: Sender<()> = watched_to;
+        for event in events {
+            if !keep_alive.is_cut() {
+                fallen.set(event).ok();
+                keep_alive.cut();
+            }
+        }
+    };
+    thread::Builder::new().name("watch".to_owned()).spawn(watch).map_err(|error| no_thread(&error))?;
+    Ok(watched)
+}
+
+/// Whoever says a message at this socket takes the network down, and hears the end of it when it is.
+fn listen(runtime: &Path, keep_alive: KeepAlive) -> Result<(), TestbedError> {
+    let listener = UnixListener::bind(holder_socket(runtime)).map_err(|error| no_thread(&error))?;
+    let listen = move || {
+        let mut visitors = Vec::new();
+        for mut visitor in listener.incoming().flatten() {
+            if matches!(visitor.read(&mut [0; 16]), Ok(1..)) {
+                keep_alive.cut();
+                visitors.push(visitor);
+            }
+        }
+    };
+    thread::Builder::new().name("holder".to_owned()).spawn(listen).map(drop).map_err(|error| no_thread(&error))
+}
+
+pub(super) fn holder_socket(runtime: &Path) -> PathBuf {
+    RuntimeDirectory::socket(runtime, "holder")
+}
+
+fn no_thread(error: &std::io::Error) -> TestbedError {
+    TestbedError::process("look after the network", error)
+}

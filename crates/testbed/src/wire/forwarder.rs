@@ -1,0 +1,304 @@
+//! One turn of the wire: frames from the ports into the network, and out of it what is due.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use btu_medium::{Event, Frame, Port as Place, Probability};
+use btu_suite::network::{HostName, Impairment, Impairments};
+use btu_suite::record::WireAccount;
+use btu_units::Time;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use super::WireError;
+use super::accounts::{self, Lateness, PortView};
+use super::describe::describe;
+use super::emulated::EmulatedNetwork;
+use super::epoll::EpollSet;
+use super::plan::{Layout, WirePlan};
+use super::port_queue::{PortQueue, Shared};
+use super::protocol::{Reply, Request, VERSION};
+use crate::capture::{Capture, Direction};
+use crate::port::{Batch, Buffers, Carriage, Port, now};
+
+/// So many ports are asked one by one, which is quicker while they are busy; more are watched by epoll.
+const FEW: usize = 6;
+
+/// The network with its ports and the frames inside.
+pub(super) struct Forwarder {
+    inside: EmulatedNetwork,
+    port_queues: Vec<PortQueue>,
+    shared: Shared,
+    epoll: Option<EpollSet>,
+    /// Lanes that are to be asked for frames in the next turn.
+    ready: Vec<u32>,
+    /// What has come in this turn, of all port queues.
+    arrivals: Vec<Arrival>,
+    /// Lanes that have something to send.
+    loaded: Vec<u32>,
+    inputs: Vec<(HostName, Place)>,
+    carriage: Carriage,
+    /// The time the network was last asked at: frames count as no older.
+    asked: Time,
+    /// When the accounts were reset.
+    opened: Time,
+    stopping: bool,
+}
+
+/// A frame that came in.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    at: Time,
+    port_queue: u32,
+    buffer: u32,
+}
+
+/// What a turn did, and when the next one is due.
+pub(super) struct Turn {
+    /// Frames came in; there may be more.
+    pub(super) received: bool,
+    /// When the next frame is due.
+    pub(super) wake: Option<Time>,
+}
+
+impl Forwarder {
+    pub(super) fn new(plan: &WirePlan) -> Result<Self, WireError> {
+        let Layout { inside, inputs } = plan.layout()?;
+        make_room_for(plan.interfaces.len());
+        let ports = (0..).zip(&plan.interfaces).map(|(number, interface)| {
+            let port = Port::open(interface, plan.carriage)?;
+            Ok(PortQueue::new(number, port))
+        });
+        let port_queues = ports.collect::<Result<Vec<_>, WireError>>()?;
+        let mtu = port_queues.iter().map(|port_queue| port_queue.port.mtu()).max().unwrap_or(0);
+        let shared = Shared {
+            batch: Batch::new(),
+            buffers: Buffers::new(plan.carriage.buffer_bytes(mtu)),
+            lateness: Lateness::new(plan.mark_late_after),
+            capture: plan.capture.as_ref().map(|place| Capture::start(place, &plan.tapped())).transpose()?,
+        };
+        let epoll = (port_queues.len() > FEW)
+            .then(|| EpollSet::new(port_queues.iter().map(|port_queue| port_queue.port.as_fd())))
+            .transpose();
+        let epoll = epoll.map_err(|source| WireError::System { operation: "watching the ports", source })?;
+        Ok(Self {
+            inside,
+            shared,
+            epoll,
+            ready: (0..port_queues.len() as u32).collect(),
+            port_queues,
+            arrivals: Vec::new(),
+            loaded: Vec::new(),
+            inputs,
+            carriage: plan.carriage,
+            asked: Time::ZERO,
+            opened: now(),
+            stopping: false,
+        })
+    }
+
+    /// What becomes readable when frames come.
+    pub(super) fn watched(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let ports = self.port_queues.iter().filter(|_| self.epoll.is_none()).map(|port_queue| port_queue.port.as_fd());
+        self.epoll.iter().map(AsFd::as_fd).chain(ports)
+    }
+
+    /// Notes where frames are; `is_readable` tells of each place in [`Self::watched`].
+    pub(super) fn note_ready(&mut self, is_readable: impl Fn(usize) -> bool) -> Result<(), WireError> {
+        if self.epoll.is_some() {
+            return if is_readable(0) { self.ask_epoll() } else { Ok(()) };
+        }
+        self.ready.clear();
+        self.ready.extend((0..self.port_queues.len()).filter(|&place| is_readable(place)).map(|place| place as u32));
+        Ok(())
+    }
+
+    /// Whether it was told to stop.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// Takes in a batch from every port that has frames, carries, and sends what is due.
+    pub(super) fn turn(&mut self) -> Result<Turn, WireError> {
+        let received = self.take_in()?;
+        if received {
+            // While frames come in, ports are not asked whether they have some, but for the frames.
+            self.stay_ready()?;
+        }
+        let wake = self.carry()?;
+        for port_queue in self.loaded.drain(..) {
+            self.port_queues[port_queue as usize].send(&mut self.shared)?;
+        }
+        Ok(Turn { received, wake: self.tend_capture(wake) })
+    }
+
+    /// Lets the capture hand over what is old enough, and wakes for it.
+    fn tend_capture(&mut self, wake: Option<Time>) -> Option<Time> {
+        let Some(capture) = &mut self.shared.capture else { return wake };
+        capture.tend(self.asked);
+        wake.into_iter().chain(capture.due()).min()
+    }
+
+    fn stay_ready(&mut self) -> Result<(), WireError> {
+        if self.epoll.is_some() {
+            return self.ask_epoll();
+        }
+        self.ready.clear();
+        self.ready.extend(0..self.port_queues.len() as u32);
+        Ok(())
+    }
+
+    fn ask_epoll(&mut self) -> Result<(), WireError> {
+        let Some(epoll) = &mut self.epoll else { return Ok(()) };
+        let (ready, port_queues) = (&mut self.ready, &mut self.port_queues);
+        let named = epoll.name_ready(|place| {
+            if !std::mem::replace(&mut port_queues[place].is_listed, true) {
+                ready.push(place as u32);
+            }
+        });
+        named.map_err(|source| WireError::System { operation: "watching the ports", source })
+    }
+
+    /// Takes what the ready port queues have and hands it to the network, in the order of time over all of them.
+    fn take_in(&mut self) -> Result<bool, WireError> {
+        for place in 0..self.ready.len() {
+            self.take_from(self.ready[place])?;
+        }
+        let port_queues = &mut self.port_queues;
+        // A port that has more is not named again.
+        self.ready.retain(|&port_queue| port_queues[port_queue as usize].is_listed);
+        let is_sorted = self.arrivals.is_sorted_by_key(|arrival| arrival.at);
+        if !is_sorted {
+            self.arrivals.sort_unstable_by_key(|arrival| (arrival.at, arrival.port_queue, arrival.buffer));
+        }
+        for Arrival { at, port_queue, buffer } in self.arrivals.iter().copied() {
+            let frame = describe(buffer, self.shared.buffers.frame(buffer));
+            if let Some(capture) = &mut self.shared.capture {
+                capture.frame(port_queue, Direction::Inbound, at, self.shared.buffers.frame(buffer));
+            }
+            self.inside.accept(Place(port_queue), frame, at);
+        }
+        let received = !self.arrivals.is_empty();
+        self.arrivals.clear();
+        Ok(received)
+    }
+
+    fn take_from(&mut self, place: u32) -> Result<(), WireError> {
+        let port_queue = &mut self.port_queues[place as usize];
+        port_queue.is_listed = port_queue.receive(&mut self.shared)?;
+        for received in self.shared.batch.received() {
+            // Stamps of two processors may be out of order by a little.
+            port_queue.latest = port_queue.latest.max(received.at).max(self.asked);
+            self.arrivals.push(Arrival { at: port_queue.latest, port_queue: place, buffer: received.buffer });
+        }
+        Ok(())
+    }
+
+    /// Asks the network for everything that has happened by now; returns when more will.
+    fn carry(&mut self) -> Result<Option<Time>, WireError> {
+        self.asked = now();
+        loop {
+            match self.inside.poll(self.asked) {
+                Event::Deliver(place, frame, due) => self.hand_out(place, frame, due)?,
+                Event::Drop(frame, _) => self.shared.buffers.release(frame.tag),
+                Event::Duplicate(frame) => self.shared.buffers.hold(frame.tag),
+                Event::Wake(time) => return Ok(Some(time)),
+                Event::Idle => return Ok(None),
+            }
+        }
+    }
+
+    fn hand_out(&mut self, place: Place, frame: Frame, due: Time) -> Result<(), WireError> {
+        let port_queue = &mut self.port_queues[place.index()];
+        if let Some(bit) = frame.damage.bit(frame.length().count() * 8) {
+            return port_queue.send_damaged(frame.tag, bit, due, &mut self.shared);
+        }
+        if port_queue.queue(frame.tag, due) == 1 {
+            self.loaded.push(place.0);
+        }
+        if port_queue.is_full() { port_queue.send(&mut self.shared) } else { Ok(()) }
+    }
+
+    /// Does what the coordinator says.
+    pub(super) fn obey(&mut self, request: Request) -> Reply {
+        let done = match request {
+            Request::Hello(VERSION) => Ok(()),
+            Request::Hello(theirs) => {
+                let why = format!("it speaks version {VERSION}, you speak {theirs}: use the same program for both");
+                Err(WireError::Refused(why))
+            }
+            Request::Set(impairments) => self.set(&impairments),
+            Request::Reset => self.reset(),
+            Request::Stop => {
+                self.stopping = true;
+                Ok(())
+            }
+            Request::Account => {
+                return self.account().map_or_else(refuse, Reply::Account);
+            }
+        };
+        done.map_or_else(refuse, |()| Reply::Done)
+    }
+
+    /// All or nothing.
+    fn set(&mut self, impairments: &Impairments) -> Result<(), WireError> {
+        let checked = impairments.iter().map(|(host, impairment)| self.check(host, impairment));
+        let checked = checked.collect::<Result<Vec<_>, _>>()?;
+        for (place, loss, impairment) in checked {
+            // It was looked whether there is one.
+            let _impaired = self.inside.impair(place, impairment.delay, loss);
+        }
+        Ok(())
+    }
+
+    fn check(&self, who: &HostName, impairment: &Impairment) -> Result<(Place, Probability, Impairment), WireError> {
+        let place = self.inputs.iter().find(|(host, _)| host == who).map(|&(_, place)| place);
+        let place =
+            place.ok_or_else(|| WireError::Refused(format!("nothing can be done here to what comes in to {who}")))?;
+        let loss =
+            Probability::new(impairment.loss).map_err(|error| WireError::Refused(format!("loss at {who}: {error}")))?;
+        Ok((place, loss, *impairment))
+    }
+
+    fn reset(&mut self) -> Result<(), WireError> {
+        self.port_queues.iter_mut().try_for_each(PortQueue::reset)?;
+        self.inside.reset();
+        self.shared.lateness.reset();
+        self.opened = now();
+        Ok(())
+    }
+
+    fn account(&mut self) -> Result<Box<WireAccount>, WireError> {
+        let views = self.port_queues.iter_mut().map(PortQueue::view).collect::<Result<Vec<PortView<'_>>, _>>()?;
+        let account = accounts::account(&self.inside, &views, &self.shared.lateness, now().since(self.opened));
+        let superframes = self.carriage == Carriage::Superframes;
+        let capture = self.shared.capture.as_ref().map(Capture::account);
+        Ok(Box::new(WireAccount { superframes, capture, ..account }))
+    }
+
+    /// Ends the capture's files with what the kernel dropped at each port.
+    pub(super) fn close_capture(&mut self) {
+        let Some(capture) = &mut self.shared.capture else { return };
+        // A port that is gone can no longer tell.
+        let dropped: Vec<u64> =
+            self.port_queues.iter_mut().map(|port_queue| port_queue.port.kernel_drops().unwrap_or(0)).collect();
+        capture.close(&dropped);
+    }
+}
+
+/// Raises the number of files this process may have open as far as it may, where the ports need it: each is a file, with a
+/// capture two. A refusal shows when a port cannot be opened.
+fn make_room_for(ports: usize) {
+    const OTHERS: u64 = 64;
+    let wanted = 2 * ports as u64 + OTHERS;
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < wanted
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);
+    }
+}
+
+fn refuse(error: WireError) -> Reply {
+    match error {
+        WireError::Refused(why) => Reply::Refused(why),
+        other => Reply::Refused(other.to_string()),
+    }
+}

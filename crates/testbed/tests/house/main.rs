@@ -1,6 +1,0 @@
-//! Houses raised, lowered, refused and killed, as the superuser and as an ordinary user, with the drill's processes.
-
-mod killing;
-mod raising;
-mod refusing;
-mod support;

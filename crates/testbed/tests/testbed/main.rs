@@ -1,0 +1,6 @@
+//! Networks raised, taken down, refused and killed, as the superuser and as an ordinary user, with the drill's processes.
+
+mod killing;
+mod raising;
+mod refusing;
+mod support;

@@ -1,0 +1,239 @@
+//! A coordinator process that keeps a testbed, and a look at what of it is alive.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use tempfile::TempDir;
+
+/// Within this time a killed testbed must be gone.
+pub(crate) const BAD_DAY: Duration = Duration::from_secs(5);
+/// Raising takes 0.1 s; a busy machine may take its time.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// The environment variable that tells a testbed's processes from all others.
+const MARK: &str = "BTU_DRILL_MARK";
+const NOBODY: u32 = 65_534;
+
+/// As whom a testbed is raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    Myself,
+    Nobody,
+}
+
+/// Whoever can be here: the superuser can also be an ordinary user.
+pub(crate) fn users() -> &'static [User] {
+    if geteuid().is_root() { &[User::Myself, User::Nobody] } else { &[User::Myself] }
+}
+
+/// A place for testbeds of one user, with a copy of the drill that this user may execute.
+pub(crate) struct Lab {
+    home: TempDir,
+    user: User,
+    // One testbed at a time: these tests measure time on a machine that others use too.
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Lab {
+    /// Nothing where this system allows no testbed: said loudly, and a failure where a lab is required.
+    pub(crate) fn open(user: User) -> Option<Self> {
+        let lab = Self::unchecked(user);
+        let output = lab.drill(&["preflight"]).output().expect("the drill starts");
+        if output.status.success() {
+            return Some(lab);
+        }
+        skip(&String::from_utf8_lossy(&output.stdout));
+        None
+    }
+
+    fn unchecked(user: User) -> Self {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let home = tempfile::tempdir().expect("a temporary directory");
+        fs::set_permissions(home.path(), Permissions::from_mode(0o755)).unwrap();
+        copy(env!("CARGO_BIN_EXE_testbed-fault-test"), &home.path().join("drill"));
+        let testbeds = home.path().join("testbeds");
+        fs::create_dir(&testbeds).unwrap();
+        if user == User::Nobody {
+            chown(&testbeds, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        Self { home, user, _alone: alone }
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The drill with these arguments, as this lab's user.
+    pub(crate) fn drill(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.home().join("drill"));
+        command.args(arguments);
+        self.demote(&mut command);
+        command
+    }
+
+    /// Makes the command run as this lab's user.
+    pub(crate) fn demote(&self, command: &mut Command) {
+        if self.user == User::Nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+    }
+
+    /// The runtime directory called `name`.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        self.home().join("testbeds").join(name)
+    }
+
+    /// Starts a coordinator, which begins to raise a testbed.
+    pub(crate) fn begin(&self, network: &str, name: &str) -> Testbed {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("{MARK}={}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let directory = self.directory(name);
+        let mut command = self.drill(&["coordinate", network]);
+        command.arg(&directory).env(MARK, &mark[MARK.len() + 1..]);
+        let mut coordinator = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let words = listen(coordinator.stdout.take().unwrap());
+        Testbed { coordinator, words, directory, mark }
+    }
+
+    /// A testbed that stands.
+    pub(crate) fn raise(&self, network: &str, name: &str) -> Testbed {
+        let testbed = self.begin(network, name);
+        let word = testbed.word();
+        assert!(word.starts_with("up "), "{network} as {:?}: {word}", self.user);
+        testbed
+    }
+}
+
+/// Copies in a process of its own: a file that is open for writing here, while another test starts a process, is for a
+/// moment open for writing there too, and cannot be executed ("text file busy").
+fn copy(from: &str, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().expect("cp starts").success());
+}
+
+/// Says why a test cannot be made here; fails where it must be.
+pub(crate) fn skip(why: &str) {
+    eprintln!("LAB SKIPPED: {}", why.trim());
+    assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "a lab is required: {why}");
+}
+
+fn listen(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
+    let (to, words) = channel();
+    thread::spawn(move || BufReader::new(from).lines().map_while(Result::ok).try_for_each(|line| to.send(line)));
+    words
+}
+
+/// A coordinator and its testbed.
+pub(crate) struct Testbed {
+    pub(crate) coordinator: Child,
+    words: Receiver<String>,
+    pub(crate) directory: PathBuf,
+    mark: String,
+}
+
+impl Testbed {
+    /// The next line the coordinator says.
+    pub(crate) fn word(&self) -> String {
+        self.words.recv_timeout(TIMEOUT).expect("the coordinator speaks")
+    }
+
+    /// The process numbers and command lines of everybody, the coordinator included.
+    pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
+        let numbers = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        numbers.filter_map(|number| Some((Pid::from_raw(number), self.command_line(number)?))).collect()
+    }
+
+    fn command_line(&self, number: i32) -> Option<String> {
+        let environment = fs::read(format!("/proc/{number}/environ")).ok()?;
+        environment.split(|&byte| byte == 0).find(|&entry| entry == self.mark.as_bytes())?;
+        let line = fs::read(format!("/proc/{number}/cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    }
+
+    /// The process whose command line has `role` in it.
+    pub(crate) fn process(&self, role: &str) -> Pid {
+        let processes = self.processes();
+        let found = processes.iter().find(|(_, line)| line.contains(role));
+        found.unwrap_or_else(|| panic!("no `{role}` among {processes:?}")).0
+    }
+
+    pub(crate) fn signal(&self, role: &str, signal: Signal) {
+        kill(self.process(role), signal).unwrap();
+    }
+
+    /// Waits until nobody is left; returns how long it took.
+    pub(crate) fn await_nobody(&mut self) -> Duration {
+        let start = Instant::now();
+        loop {
+            // Reaps it, where it has ended.
+            self.coordinator.try_wait().unwrap();
+            let left = self.processes();
+            if left.is_empty() {
+                return start.elapsed();
+            }
+            assert!(start.elapsed() < BAD_DAY, "still alive: {left:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Tells the coordinator to lower the testbed, and waits until nobody is left.
+    pub(crate) fn lower(&mut self) -> Duration {
+        drop(self.coordinator.stdin.take());
+        self.await_nobody()
+    }
+
+    /// Gives the drill's agent of station `who` a command, and returns its answer.
+    pub(crate) fn ask(&self, who: &str, command: &str) -> String {
+        ask(&self.directory, &format!("agent-{who}"), command)
+    }
+
+    /// Sends `bytes` from the test station to `address` of `station` by TCP, while `interface` of the wire's namespace
+    /// is watched: returns how many frames came in there and how long the longest was.
+    pub(crate) fn watch_transfer(&self, station: &str, address: &str, bytes: usize, interface: &str) -> (u64, usize) {
+        let port = self.ask(station, "listen");
+        self.watch(interface, || {
+            assert_eq!(self.ask("test", &format!("send {address}:{port} {bytes}")), bytes.to_string());
+        })
+    }
+
+    /// Watches `interface` of the wire's namespace for a second, in which `work` is done.
+    pub(crate) fn watch(&self, interface: &str, work: impl FnOnce()) -> (u64, usize) {
+        let directory = &self.directory;
+        let seen = thread::scope(|scope| {
+            let watch = scope.spawn(|| ask(directory, "beside-wire", &format!("capture {interface} 1000")));
+            thread::sleep(Duration::from_millis(200));
+            work();
+            watch.join().unwrap()
+        });
+        let (frames, longest) = seen.split_once(' ').unwrap();
+        (frames.parse().unwrap(), longest.parse().unwrap())
+    }
+}
+
+fn ask(directory: &Path, who: &str, command: &str) -> String {
+    let mut connection = UnixStream::connect(directory.join(format!("{who}.sock"))).unwrap();
+    writeln!(connection, "{command}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(connection).read_line(&mut answer).unwrap();
+    answer.trim().to_owned()
+}
+
+impl Drop for Testbed {
+    fn drop(&mut self) {
+        // A failed test must not leave its testbed; after a good one there is nothing to kill.
+        self.coordinator.kill().ok();
+        self.coordinator.wait().ok();
+    }
+}

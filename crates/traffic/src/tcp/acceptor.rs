@@ -1,0 +1,246 @@
+//! Where a connection begins: a listening socket that hears only who may call, and lets in only who presents the token.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+
+use btu_suite::activity::{Rendezvous, Token};
+use btu_suite::peers::{Callers, Refused};
+use btu_units::{Span, Time};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::line::{Line, SocketConfig};
+use crate::clock::{Limit, TICK, now};
+use crate::error::TrafficError;
+use crate::sys::stream;
+use crate::token;
+
+/// How long a caller may take to present the token.
+const HESITATION: Span = Span::from_seconds(1);
+
+/// Most callers heard at the same time; when one more comes, the one that has waited longest is sent away.
+const CALLERS: usize = 32;
+
+/// Callers the kernel keeps while nobody listens to them: the flow's peer and some strangers.
+const BACKLOG: i32 = 32;
+
+/// The place of an activity in its meeting: connected already, or listening.
+pub(crate) enum Endpoint {
+    /// It connected.
+    Connected(Line),
+    /// It listens.
+    Listening(Acceptor),
+}
+
+impl Endpoint {
+    /// Listens or connects, as the meeting says.
+    pub(crate) fn take(
+        meeting: &Rendezvous,
+        token: &Token,
+        config: &SocketConfig,
+        deadline: Span,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
+        match *meeting {
+            Rendezvous::Listen(address) => Acceptor::open(address, config, callers).map(Self::Listening),
+            Rendezvous::Connect(peer) => Line::connect(peer, token, config, deadline).map(Self::Connected),
+        }
+    }
+
+    /// Where a peer can connect to.
+    pub(crate) fn endpoint(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Connected(_) => None,
+            Self::Listening(acceptor) => Some(acceptor.address),
+        }
+    }
+
+    /// The connection; a listener waits for it.
+    pub(crate) fn meet(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+        match self {
+            Self::Connected(line) => Ok(line),
+            Self::Listening(acceptor) => acceptor.admit(token, limit),
+        }
+    }
+}
+
+/// A listening socket.
+pub(crate) struct Acceptor {
+    listener: TcpListener,
+    address: SocketAddr,
+    callers: Callers,
+}
+
+/// Someone who connected and has not yet said the whole token.
+struct Caller {
+    stream: TcpStream,
+    peer: SocketAddr,
+    said: Token,
+    length: usize,
+    until: Time,
+}
+
+/// What is to be done with a caller.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Admit,
+    Wait,
+    Refuse,
+}
+
+impl Acceptor {
+    /// Listens on any free port of `address`.
+    pub(crate) fn open(address: IpAddr, config: &SocketConfig, callers: &Callers) -> Result<Self, TrafficError> {
+        let address = SocketAddr::new(address, 0);
+        let failed = |source| TrafficError::Listen { address, source };
+        let socket = config.socket(address).map_err(failed)?;
+        socket.bind(&address.into()).map_err(failed)?;
+        socket.listen(BACKLOG).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let listener = TcpListener::from(socket);
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, callers: callers.clone() })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits for the caller that presents the token; all others are sent away and hold nobody up.
+    pub(crate) fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+        let mut callers = Vec::with_capacity(CALLERS);
+        loop {
+            self.let_in(&mut callers)?;
+            if let Some(caller) = hear(&mut callers, token, &self.callers) {
+                return Line::new(caller.stream, caller.peer)
+                    .map_err(TrafficError::socket("set time-outs", caller.peer));
+            }
+            limit.check(now(), "wait for the peer to connect", self.address)?;
+            self.wait(&callers)?;
+        }
+    }
+
+    /// Waits for a caller that may call, whatever it will say.
+    pub(crate) fn accept(&self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+        loop {
+            if let Some((stream, peer)) = self.next()? {
+                return Line::new(stream, peer).map_err(TrafficError::socket("set time-outs", peer));
+            }
+            limit.check(now(), "wait for the peer to connect", self.address)?;
+            self.wait(&[])?;
+        }
+    }
+
+    /// Tells that a caller from there said another token.
+    pub(crate) fn refuse(&self, peer: SocketAddr) {
+        self.callers.refuse(peer.ip(), Refused::WrongToken);
+    }
+
+    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from being heard.
+    fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
+        for _ in 0..CALLERS {
+            let Some((stream, peer)) = self.next()? else { break };
+            if callers.len() == CALLERS {
+                callers.remove(0);
+            }
+            callers.push(Caller { stream, peer, said: [0; 16], length: 0, until: now() + HESITATION });
+        }
+        Ok(())
+    }
+
+    /// The next caller that may call and waits, if there is one.
+    fn next(&self) -> Result<Option<(TcpStream, SocketAddr)>, TrafficError> {
+        loop {
+            match self.listener.accept() {
+                Ok((_, peer)) if !self.callers.may_call(peer) => {}
+                Ok(caller) => return Ok(Some(caller)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                // The caller changed its mind between the handshake and now (accept(2)).
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error) => return Err(TrafficError::socket("accept", self.address)(error)),
+            }
+        }
+    }
+
+    /// Sleeps until someone connects or speaks, a tick at most.
+    fn wait(&self, callers: &[Caller]) -> Result<(), TrafficError> {
+        let sockets = std::iter::once(self.listener.as_fd()).chain(callers.iter().map(|caller| caller.stream.as_fd()));
+        let mut polled: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
+        match poll(&mut polled, PollTimeout::from(TICK.as_millis() as u16)) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(error) => Err(TrafficError::socket("poll", self.address)(io::Error::from(error))),
+        }
+    }
+}
+
+/// Listens to every caller once; returns the one that has said the token and forgets those who never will.
+fn hear(callers: &mut Vec<Caller>, token: &Token, allowed: &Callers) -> Option<Caller> {
+    let mut index = 0;
+    while index < callers.len() {
+        match callers[index].listen(token) {
+            Verdict::Admit => return Some(callers.remove(index)),
+            Verdict::Wait => index += 1,
+            Verdict::Refuse => {
+                let gone = callers.remove(index);
+                // Whoever hung up before has not said another.
+                if gone.length == gone.said.len() {
+                    allowed.refuse(gone.peer.ip(), Refused::WrongToken);
+                }
+            }
+        }
+    }
+    None
+}
+
+impl Caller {
+    fn listen(&mut self, token: &Token) -> Verdict {
+        match stream::receive(self.stream.as_fd(), &mut self.said[self.length..], libc::MSG_DONTWAIT) {
+            Ok(0) => Verdict::Refuse,
+            Ok(read) => {
+                self.length += read;
+                judge(&self.said[..self.length], token)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && now() < self.until => Verdict::Wait,
+            Err(_) => Verdict::Refuse,
+        }
+    }
+}
+
+/// What the first bytes of a caller are worth. Nothing is told, by a word or by the time it takes, before all are there: who
+/// guesses learns no part of the token.
+fn judge(said: &[u8], token: &Token) -> Verdict {
+    match Token::try_from(said) {
+        Err(_) => Verdict::Wait,
+        Ok(said) if token::is_same(&said, token) => Verdict::Admit,
+        Ok(_) => Verdict::Refuse,
+    }
+}
+
+/// For fuzzers: whether a caller who says this is let in.
+pub(crate) fn presents(said: &[u8], token: &Token) -> bool {
+    matches!(judge(said, token), Verdict::Admit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn only_the_whole_token_opens(token in any::<Token>(), said in any::<Token>()) {
+            prop_assert_eq!(judge(&said, &token), if said == token { Verdict::Admit } else { Verdict::Refuse });
+            prop_assert_eq!(judge(&token, &token), Verdict::Admit);
+        }
+
+        #[test]
+        fn every_wrong_beginning_meets_the_same_reaction(token in any::<Token>(), said in any::<Token>(), right in 0usize..16, length in 0usize..=16) {
+            let mut guessed = said;
+            guessed[..right].copy_from_slice(&token[..right]);
+            guessed[right] = !token[right];
+            let reaction = if length == 16 { Verdict::Refuse } else { Verdict::Wait };
+            prop_assert_eq!(judge(&guessed[..length], &token), reaction, "{} octets right", right);
+        }
+    }
+}
