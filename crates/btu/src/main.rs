@@ -1,5 +1,7 @@
 //! `btu`: what an application gets from a machine and its network while the machine also works.
 
+#![forbid(unsafe_code)]
+
 mod agent;
 mod app;
 mod archive;

@@ -3,6 +3,8 @@
 //! Data in, SVG text, PNG bytes or lines for a terminal out. The same picture gives the same bytes on every machine: coordinates are rounded to
 //! hundredths, nothing reads a clock, a locale or the machine's fonts.
 
+#![forbid(unsafe_code)]
+
 mod axis;
 mod bitmap;
 mod drawing;

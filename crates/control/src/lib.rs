@@ -8,6 +8,8 @@
 //!
 //! Nothing of this crosses the measured network.
 
+#![forbid(unsafe_code)]
+
 pub mod agent;
 pub mod awake;
 mod clock;

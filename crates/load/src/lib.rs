@@ -17,6 +17,8 @@
 //!
 //! [`files`] are what programs read and write, on this machine or at a server of [`nfs`].
 
+#![forbid(unsafe_code)]
+
 mod account;
 mod content;
 mod copy;

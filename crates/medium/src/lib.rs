@@ -13,6 +13,8 @@
 //! * Every store has a limit and every drop a [`Cause`].
 //! * Randomness comes from the element's own stream, seeded by the run's seed and the element's name ([`Bernoulli`]).
 
+#![forbid(unsafe_code)]
+
 mod account;
 mod chain;
 #[cfg(any(test, feature = "conformance"))]

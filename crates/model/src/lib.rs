@@ -5,6 +5,8 @@
 //! throughout, as floating-point numbers, because means are fractions of nanoseconds; a formula that scales may be asked
 //! in any one unit of time.
 
+#![forbid(unsafe_code)]
+
 pub mod aal5;
 mod answer;
 mod block_transfer;

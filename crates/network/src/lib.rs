@@ -4,6 +4,8 @@
 //! whoever answers for it (closed forms, the simulator, the wire) needs to check nothing again. Names are resolved to
 //! places in the drawing's lists; groups with a count are written out, one entry for each member.
 
+#![forbid(unsafe_code)]
+
 mod direction;
 mod drawing;
 mod host_name;

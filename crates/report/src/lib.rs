@@ -3,6 +3,8 @@
 //! Data in, text out: nothing here reads a clock, a terminal or a file. The caller says how wide the text may be and
 //! whether it may have colour.
 
+#![forbid(unsafe_code)]
+
 mod app;
 mod compare;
 mod copy;

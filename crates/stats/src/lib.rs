@@ -5,6 +5,8 @@
 //! intervals are made in the logarithmic domain: [`LogSample`] summarises the repetitions of one cell, and a
 //! [`contrast`] of such summaries is a mean over cells, a ratio, or a mean of ratios.
 
+#![forbid(unsafe_code)]
+
 mod binomial;
 mod bootstrap;
 mod change_point;

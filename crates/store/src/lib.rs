@@ -16,6 +16,8 @@
 //! What the user says of machines ([`Store::save_machine_note`]) belongs to no run and takes no lock.
 //! Reading ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
 
+#![forbid(unsafe_code)]
+
 mod archive;
 mod cells;
 mod error;

@@ -1,6 +1,8 @@
 //! What is asked and what came of it, as data: networks, cells, plans, the orders given to workers and their
 //! reports, and the verdict over a run. Pure: no clock, no socket, no file.
 
+#![forbid(unsafe_code)]
+
 pub mod accounting;
 pub mod activity;
 pub mod app;

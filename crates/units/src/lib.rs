@@ -8,6 +8,8 @@
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024, `B` is bytes and
 //! `b` bits; anything else is an error that says what is allowed.
 
+#![forbid(unsafe_code)]
+
 mod bytes;
 mod hexadecimal;
 mod length;

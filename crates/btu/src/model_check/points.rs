@@ -72,7 +72,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Twenty stations on a cable that a closed form describes.
-    pub(in super::super) const CABLE: &str = "name = \"cable\"\n[segments.ether]\nmedium = \"shared-ethernet\"\nlength = \"1 km\"\n\
+    pub(crate) const CABLE: &str = "name = \"cable\"\n[segments.ether]\nmedium = \"shared-ethernet\"\nlength = \"1 km\"\n\
                          contention = \"ideal\"\n[stations.host]\nsegment = \"ether\"\ncount = 20\n\
                          [traffic.everyone]\nfrom = \"host\"\nto = \"host\"\nsize = \"1000 B\"\nload = \"30 %\"\n";
 

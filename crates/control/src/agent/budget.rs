@@ -20,7 +20,7 @@ pub(super) const WORKER_BYTES: usize = 4096;
 
 /// What work takes. Sums of 64-bit numbers, of which there are fewer than 2^64, fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Demand {
+pub(crate) struct Demand {
     pub(super) workers: u128,
     /// Offered, in bit/s.
     pub(super) rate: u128,

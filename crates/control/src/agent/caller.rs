@@ -38,7 +38,7 @@ pub struct Arrival {
 
 /// Who calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Caller {
+pub(crate) struct Caller {
     pub(super) who: Who,
     /// None where the control connection does not cross a network, or nobody knows which.
     pub(super) connection: Option<Connection>,

@@ -176,7 +176,7 @@ pub(super) mod tests {
     use crate::hint::Kernel;
 
     /// A run on a path where an exchange takes `exchange` seconds and an interval `each`, until `most` intervals.
-    pub(in crate::hint) fn run(plan: &HintPlan, exchange: f64, each: f64) -> (Vec<HintPoint>, Reached) {
+    pub(crate) fn run(plan: &HintPlan, exchange: f64, each: f64) -> (Vec<HintPoint>, Reached) {
         let mut points: Vec<HintPoint> = Vec::new();
         loop {
             match plan.next(&points, Span::from_seconds_f64(exchange)) {

@@ -6,7 +6,7 @@ use crate::model_ui::line::Line;
 
 impl State {
     /// Takes what the working thread says.
-    pub(in crate::model_ui) fn told(&mut self, told: Told) {
+    pub(crate) fn told(&mut self, told: Told) {
         match told {
             Told::Answer(number, Ok(answer)) => {
                 let transfer = self.parameters.iter().take(1).cloned();
@@ -29,7 +29,7 @@ impl State {
     }
 
     /// Takes what came of saving.
-    pub(in crate::model_ui) fn saved(&mut self, saved: Saved) {
+    pub(crate) fn saved(&mut self, saved: Saved) {
         match saved {
             Saved::Done(text) => {
                 self.saved = self.changes.clone();

@@ -10,7 +10,7 @@ const FIRST_TRANSFER: &str = "1 MB";
 
 impl State {
     /// Chooses the value so many places on.
-    pub(in crate::model_ui) fn go(&mut self, places: isize) {
+    pub(crate) fn go(&mut self, places: isize) {
         let visible = self.visible();
         let here = visible.iter().position(|at| at.key == self.chosen).unwrap_or(0);
         let next = here.saturating_add_signed(places).min(visible.len().saturating_sub(1));
@@ -22,11 +22,11 @@ impl State {
     }
 
     /// After the filter has changed: something visible is chosen.
-    pub(in crate::model_ui) fn filtered(&mut self) {
+    pub(crate) fn filtered(&mut self) {
         self.go(0);
     }
 
-    pub(in crate::model_ui) fn turn(&mut self, turn: Turn) {
+    pub(crate) fn turn(&mut self, turn: Turn) {
         let Some(parameter) = self.chosen_parameter() else { return };
         let (key, quantity, text) = (parameter.key.clone(), parameter.quantity, self.text(parameter).to_owned());
         let next = if key == TRANSFER && text == NO_TRANSFER {
@@ -42,7 +42,7 @@ impl State {
     }
 
     /// Puts a value under a key.
-    pub(in crate::model_ui) fn set(&mut self, key: &str, text: String) {
+    pub(crate) fn set(&mut self, key: &str, text: String) {
         let is_first = self.first.iter().any(|at| at.key == key && at.text == text);
         if is_first {
             self.changes.remove(key);
@@ -56,12 +56,12 @@ impl State {
     }
 
     /// Back to what the file took last: an answer is not waited for.
-    pub(in crate::model_ui) fn take_back(&mut self) {
+    pub(crate) fn take_back(&mut self) {
         self.changes = self.accepted.clone();
         self.is_stale = true;
     }
 
-    pub(in crate::model_ui) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         let Some(key) = self.chosen_parameter().map(|at| at.key.clone()) else { return };
         if self.changes.remove(&key).is_some() {
             self.is_stale = true;
@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    pub(in crate::model_ui) fn reset_all(&mut self) {
+    pub(crate) fn reset_all(&mut self) {
         let number = self.changes.len();
         if number > 0 {
             self.changes.clear();
@@ -79,17 +79,17 @@ impl State {
         }
     }
 
-    pub(in crate::model_ui) fn toggle_axis(&mut self) {
+    pub(crate) fn toggle_axis(&mut self) {
         self.along_load = !self.along_load;
         self.is_stale = true;
     }
 
-    pub(in crate::model_ui) fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         self.note = Some(Note { text: text.to_owned(), is_problem: false });
     }
 
     /// The next figure: all frames, each flow, the transfer.
-    pub(in crate::model_ui) fn next_figure(&mut self) {
+    pub(crate) fn next_figure(&mut self) {
         let flows = self.answer.prediction.flows.len();
         self.figure = match self.figure {
             Figure::All if flows > 1 => Figure::Flow(0),

@@ -14,22 +14,22 @@ use crate::model_ui::asking::{Basis, Changes, work};
 use crate::model_ui::state::{State, Wish};
 
 /// The view without its terminal; answers are worked out between keys.
-pub(in crate::model_ui) struct Bench {
-    pub(in crate::model_ui) state: State,
-    pub(in crate::model_ui) basis: Basis,
+pub(crate) struct Bench {
+    pub(crate) state: State,
+    pub(crate) basis: Basis,
     /// Questions that were asked.
-    pub(in crate::model_ui) asked: usize,
+    pub(crate) asked: usize,
 }
 
 impl Bench {
     /// `btu model WORDS --ui`.
-    pub(in crate::model_ui) fn open(words: &[&str]) -> Self {
+    pub(crate) fn open(words: &[&str]) -> Self {
         let line = ["btu", "model"].iter().chain(words).chain(&["--ui"]);
         let Command::Model(model) = Arguments::parse_from(line).command else { panic!("another command") };
         Self::of(&model, files::source(&model.network).unwrap())
     }
 
-    pub(in crate::model_ui) fn of(model: &Model, source: files::Source) -> Self {
+    pub(crate) fn of(model: &Model, source: files::Source) -> Self {
         let basis = Basis::of(model, source);
         let (_, answer) = basis.answer(&Changes::new(), model.transfer).unwrap();
         let state = State::new(&model.network, answer, model.transfer, model.flow.as_deref());
@@ -39,7 +39,7 @@ impl Bench {
     }
 
     /// Asks and answers until nothing is asked any more.
-    pub(in crate::model_ui) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         while let Some(ask) = self.state.ask() {
             self.asked += 1;
             let (send, asks) = mpsc::channel();
@@ -53,13 +53,13 @@ impl Bench {
         }
     }
 
-    pub(in crate::model_ui) fn key(&mut self, code: KeyCode) -> &mut Self {
+    pub(crate) fn key(&mut self, code: KeyCode) -> &mut Self {
         self.state.press(KeyEvent::from(code));
         self
     }
 
     /// Types characters; `\n` is the enter key.
-    pub(in crate::model_ui) fn keys(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn keys(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.key(if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) });
         }
@@ -67,7 +67,7 @@ impl Bench {
     }
 
     /// What the terminal would show.
-    pub(in crate::model_ui) fn screen(&mut self, width: u16, height: u16) -> String {
+    pub(crate) fn screen(&mut self, width: u16, height: u16) -> String {
         self.settle();
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| draw(frame, &self.state, Palette { colour: false })).unwrap();

@@ -17,7 +17,7 @@ use super::{Forbidden, Policy, UNCHANGEABLE};
 impl Policy {
     /// The order as this host carries it out. The paths of this machine's own user are that user's own business. Anybody
     /// else's directory is replaced by the policy's, and `source` is the only file that may be named.
-    pub(in super::super) fn admit(
+    pub(crate) fn admit(
         &self,
         mut order: Order,
         caller: &Caller,
@@ -52,7 +52,7 @@ impl Policy {
     }
 
     /// Whether something of this kind may be done at all.
-    pub(in super::super) fn check_kind(&self, kind: &str) -> Result<(), Forbidden> {
+    pub(crate) fn check_kind(&self, kind: &str) -> Result<(), Forbidden> {
         if self.allows(kind) {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl Policy {
 
     /// Whether a session may have so much in hand, and all of them together so much. A session may have its share of what
     /// all may: one part of as many as there may be runs at once.
-    pub(in super::super) fn check_sums(&self, kind: &str, session: Demand, all: Demand) -> Result<(), Forbidden> {
+    pub(crate) fn check_sums(&self, kind: &str, session: Demand, all: Demand) -> Result<(), Forbidden> {
         let runs = self.runs_at_once.value as u128;
         for limit in self.limits() {
             let Some(most) = limit.most.map(u128::from) else { continue };

@@ -7,7 +7,7 @@ use super::{Forbidden, IMPAIR, Policy, UNCHANGEABLE};
 impl Policy {
     /// Whether what comes in at `interface` may be impaired so. `control` are the interfaces over which the control connection
     /// comes: whoever impairs those impairs more than what is measured, and itself. Where they are not known it may be any.
-    pub(in super::super) fn check_impair(
+    pub(crate) fn check_impair(
         &self,
         interface: &str,
         wanted: Impairment,

@@ -12,14 +12,14 @@ use crate::protocol::{FollowRequest, Told};
 const LISTENING: &str = "listening to a worker";
 
 /// A worker's words.
-pub(in super::super) struct WorkerWords {
+pub(crate) struct WorkerWords {
     who: String,
     told: Streaming<Told>,
 }
 
 impl AgentLink {
     /// Listens to a worker that was started, from its first word on.
-    pub(in super::super) async fn follow(mut self, cell: u64, step: u32) -> Result<WorkerWords, CoordinatorError> {
+    pub(crate) async fn follow(mut self, cell: u64, step: u32) -> Result<WorkerWords, CoordinatorError> {
         let request = FollowRequest { cell, step, heard: 0, session: self.session.clone() };
         let reply = timeout(ANSWER_LIMIT, self.client.follow(request)).await;
         let told = self.answer(LISTENING, ANSWER_LIMIT, reply)?;
@@ -29,7 +29,7 @@ impl AgentLink {
 
 impl WorkerWords {
     /// The next word, however long it takes; nothing after the last.
-    pub(in super::super) async fn next(&mut self) -> Result<Option<Word>, CoordinatorError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Word>, CoordinatorError> {
         match self.told.message().await {
             Ok(Some(Told { word_json })) => {
                 serde_json::from_str(&word_json).map(Some).map_err(CoordinatorError::Document)

@@ -20,8 +20,8 @@ const SURVEY_MS: u64 = 60_000;
 /// Hosts that are ours, with the runtime that keeps them so.
 pub struct HostSet {
     /// After the stage, whose tasks it drives.
-    pub(in super::super) stage: Stage,
-    pub(in super::super) runtime: Runtime,
+    pub(crate) stage: Stage,
+    pub(crate) runtime: Runtime,
 }
 
 impl HostSet {
@@ -53,7 +53,7 @@ impl HostSet {
 }
 
 /// The thread that measures drives everything: nobody else takes processor time from what is measured here.
-pub(in super::super) fn runtime() -> Result<Runtime, CoordinatorError> {
+pub(crate) fn runtime() -> Result<Runtime, CoordinatorError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -19,7 +19,7 @@ use crate::environment::{Environment, differences};
 use crate::protocol::DescribeReply;
 
 /// What a run notes of its hosts.
-pub(in super::super) struct Notes<'a>(pub(in super::super) Journal<'a>);
+pub(crate) struct Notes<'a>(pub(crate) Journal<'a>);
 
 /// What the hosts were like at one moment: the name of each, what it said, and the same as it is stored.
 type Looks = BTreeMap<HostName, (String, Environment, Value)>;
@@ -31,7 +31,7 @@ const TURNED_AWAY: &str = "turned_away";
 const MANY: u64 = 100;
 
 /// Measures a run on reserved hosts.
-pub(in super::super) async fn measured<S: Study>(
+pub(crate) async fn measured<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
     stage: &mut Stage,
@@ -58,11 +58,7 @@ pub(in super::super) async fn measured<S: Study>(
 impl Notes<'_> {
     /// Stores what hosts are like whose agents were started again: such a host may have other settings than before, and its
     /// clock may have begun anew, so that what it showed before says nothing about its drift.
-    pub(in super::super) async fn returned(
-        &self,
-        stage: &mut Stage,
-        found: &[Reconnected],
-    ) -> Result<(), CoordinatorError> {
+    pub(crate) async fn returned(&self, stage: &mut Stage, found: &[Reconnected]) -> Result<(), CoordinatorError> {
         if !found.iter().any(|found| found.restarted) {
             return Ok(());
         }

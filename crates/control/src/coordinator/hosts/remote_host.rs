@@ -30,36 +30,36 @@ const FAREWELL_LIMIT: Duration = Duration::from_secs(2);
 
 /// What a reservation is for.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Purpose {
-    pub(in super::super) run: String,
-    pub(in super::super) controller: String,
+pub(crate) struct Purpose {
+    pub(crate) run: String,
+    pub(crate) controller: String,
     /// Milliseconds that the run is expected to take from now on; all hosts are told.
-    pub(in super::super) left_ms: Arc<AtomicU64>,
+    pub(crate) left_ms: Arc<AtomicU64>,
 }
 
 impl Purpose {
-    pub(in super::super) fn left(&self) -> Duration {
+    pub(crate) fn left(&self) -> Duration {
         Duration::from_millis(self.left_ms.load(Ordering::Relaxed))
     }
 }
 
 /// How a lost host was found again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Reconnected {
-    pub(in super::super) host: String,
-    pub(in super::super) away: Duration,
+pub(crate) struct Reconnected {
+    pub(crate) host: String,
+    pub(crate) away: Duration,
     /// Whether it was another agent than before: it was started again, or its host was.
-    pub(in super::super) restarted: bool,
+    pub(crate) restarted: bool,
 }
 
 /// A host of ours.
-pub(in super::super) struct RemoteHost {
-    pub(in super::super) name: String,
+pub(crate) struct RemoteHost {
+    pub(crate) name: String,
     transport: Transport,
-    pub(in super::super) link: AgentLink,
-    pub(in super::super) hello: HelloReply,
+    pub(crate) link: AgentLink,
+    pub(crate) hello: HelloReply,
     /// As it was when it was looked at last.
-    pub(in super::super) described: Option<DescribeReply>,
+    pub(crate) described: Option<DescribeReply>,
     probes: Arc<Mutex<Probes>>,
     renewing: Option<Renewing>,
 }
@@ -75,7 +75,7 @@ impl Drop for Renewing {
 
 impl RemoteHost {
     /// Reaches a host; nothing is reserved yet.
-    pub(in super::super) async fn call(call: &HostCall, access: &Access) -> Result<Self, CoordinatorError> {
+    pub(crate) async fn call(call: &HostCall, access: &Access) -> Result<Self, CoordinatorError> {
         let transport = Transport::of(call, access)?;
         let (link, hello) = transport.connect(&call.name).await?;
         let name = call.name.clone();
@@ -83,7 +83,7 @@ impl RemoteHost {
     }
 
     /// Reserves the host and keeps it; looks at its clock. What another run had of it before is given back.
-    pub(in super::super) async fn reserve(&mut self, purpose: &Purpose) -> Result<(), CoordinatorError> {
+    pub(crate) async fn reserve(&mut self, purpose: &Purpose) -> Result<(), CoordinatorError> {
         self.renewing = None;
         self.link.reserve(asking(purpose)).await?;
         for _ in 0..FIRST_PROBES {
@@ -99,18 +99,18 @@ impl RemoteHost {
     }
 
     /// Where the host's clocks stand.
-    pub(in super::super) fn clock(&self) -> Option<HostClock> {
+    pub(crate) fn clock(&self) -> Option<HostClock> {
         self.probes.lock().unwrap_or_else(PoisonError::into_inner).best()
     }
 
     /// Looks at the host, which has to be ours: namespaces are raised there, and netem is tried.
-    pub(in super::super) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
+    pub(crate) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
         let described = self.link.describe().await?;
         Ok(self.described.insert(described).clone())
     }
 
     /// Finds the host again, if it was lost, within `timeout` of `since`.
-    pub(in super::super) async fn find(
+    pub(crate) async fn find(
         &mut self,
         purpose: &Purpose,
         since: Instant,
@@ -161,7 +161,7 @@ impl RemoteHost {
     }
 
     /// Gives the host back; who does not take it is freed by the end of the lease.
-    pub(in super::super) async fn release(&mut self) {
+    pub(crate) async fn release(&mut self) {
         self.renewing = None;
         self.link.release(FAREWELL_LIMIT).await.ok();
     }

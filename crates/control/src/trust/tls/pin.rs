@@ -12,7 +12,7 @@ use crate::clock;
 
 /// Remembers the first peer that has proved its key.
 #[derive(Debug)]
-pub(in crate::trust) struct Pin {
+pub(crate) struct Pin {
     /// SHA-256 of the first peer's certificate.
     first: Mutex<Option<[u8; 32]>>,
     /// When a pairing without a peer ends, by a clock that goes on while the machine sleeps.
@@ -21,7 +21,7 @@ pub(in crate::trust) struct Pin {
 
 impl Pin {
     /// The time by which an unused pairing lapses counts from now. Without a clock it lapses at once.
-    pub(in crate::trust) fn new(lapse: Option<Duration>) -> Self {
+    pub(crate) fn new(lapse: Option<Duration>) -> Self {
         let lapses = |lapse| clock::since_boot().map_or(Time::ZERO, |now| now + Span::from(lapse));
         Self { first: Mutex::new(None), lapses: lapse.map(lapses) }
     }

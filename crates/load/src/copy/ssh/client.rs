@@ -27,7 +27,7 @@ const ALIAS: &str = "btu";
 
 /// Knows how to call the server.
 #[derive(Debug)]
-pub(in crate::copy) struct SshClient {
+pub(crate) struct SshClient {
     program: &'static str,
     to: SocketAddr,
     token: Token,
@@ -43,7 +43,7 @@ struct Ended {
 }
 
 impl SshClient {
-    pub(in crate::copy) fn new(program: Program, to: SocketAddr, token: &Token) -> Result<Self, LoadError> {
+    pub(crate) fn new(program: Program, to: SocketAddr, token: &Token) -> Result<Self, LoadError> {
         let program = if program == Program::Sftp { "sftp" } else { "scp" };
         let identity = Held::new(&Key::of(token, "user")?.private_text())?;
         let known = Held::new(&format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
@@ -51,7 +51,7 @@ impl SshClient {
     }
 
     /// Puts the file, and asks whether it is durable.
-    pub(in crate::copy) fn put(&self, source: &Stored, limit: &Limit<'_>, deadline: Span) -> Result<Over, LoadError> {
+    pub(crate) fn put(&self, source: &Stored, limit: &Limit<'_>, deadline: Span) -> Result<Over, LoadError> {
         let path = source.path();
         let batch = Held::new(&format!("put {} {NAME}\n", path.display()))?;
         let mut command = self.command(&batch)?;
@@ -65,7 +65,7 @@ impl SshClient {
     }
 
     /// Gets the file, and makes it durable.
-    pub(in crate::copy) fn get(&self, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+    pub(crate) fn get(&self, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let path = copy.path();
         let batch = Held::new(&format!("get {NAME} {}\n", path.display()))?;
         let mut command = self.command(&batch)?;

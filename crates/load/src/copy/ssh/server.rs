@@ -43,7 +43,7 @@ const OPTIONS: [&str; 10] = [
 ];
 
 /// A port, and what an sshd behind it is to know.
-pub(in crate::copy) struct SshServer {
+pub(crate) struct SshServer {
     door: FlowDoor,
     token: Token,
     host: Held,
@@ -60,24 +60,19 @@ struct Served {
 
 impl SshServer {
     /// Listens on any free port of `address`, for `file`.
-    pub(in crate::copy) fn open(
-        address: IpAddr,
-        token: &Token,
-        file: &Stored,
-        callers: &Callers,
-    ) -> Result<Self, LoadError> {
+    pub(crate) fn open(address: IpAddr, token: &Token, file: &Stored, callers: &Callers) -> Result<Self, LoadError> {
         find("sshd")?;
         let host = Held::new(&Key::of(token, "host")?.private_text())?;
         let user = Held::new(&format!("{}\n", Key::of(token, "user")?.public_line()))?;
         Ok(Self { door: FlowDoor::open(address, callers)?, token: *token, host, user, file: file.path() })
     }
 
-    pub(in crate::copy) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.door.address()
     }
 
     /// Takes the file, makes it durable, and says so to who asks.
-    pub(in crate::copy) fn take(self, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+    pub(crate) fn take(self, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let Served { connected, moved, .. } = self.serve(Some(copy), limit)?;
         let Some(moved) = moved else {
             let (peer, expected, came) = (self.address(), copy.size(), copy.length()?);
@@ -95,7 +90,7 @@ impl SshServer {
     }
 
     /// Gives the file to who gets it.
-    pub(in crate::copy) fn offer(self, limit: &Limit<'_>) -> Result<Over, LoadError> {
+    pub(crate) fn offer(self, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let Served { connected, over, .. } = self.serve(None, limit)?;
         Ok(Over { connected, moved: Moved { first: connected, last: over }, durable: over, tcp: None })
     }

@@ -35,7 +35,7 @@ impl<T: TlsStream> Parameter for ImplFtpStream<T> {
 type DataConnection = TransferStream<<FtpStream as Parameter>::Tls>;
 
 /// A control connection, logged in.
-pub(in super::super) struct Session {
+pub(crate) struct Session {
     ftp: Option<FtpStream>,
     server: SocketAddr,
     file: String,
@@ -43,7 +43,7 @@ pub(in super::super) struct Session {
 
 impl Session {
     /// Connects, logs in, and asks for binary transfers over passive data connections.
-    pub(in super::super) fn log_in(server: SocketAddr, user: &str, password: &str) -> Result<Self, LoadError> {
+    pub(crate) fn log_in(server: SocketAddr, user: &str, password: &str) -> Result<Self, LoadError> {
         let failed = |operation: &'static str| move |source| ftp_error(server, operation, source);
         let mut ftp = FtpStream::connect_timeout(server, CONNECT).map_err(failed("connect"))?;
         set_timeout(&ftp, SILENCE).map_err(failed("set a time-out"))?;
@@ -69,7 +69,7 @@ impl Session {
     }
 
     /// Asks for `file`, which has `expected` bytes if that is known.
-    pub(in super::super) fn retrieve(&mut self, file: &str, expected: Option<u64>) -> Result<Transfer, LoadError> {
+    pub(crate) fn retrieve(&mut self, file: &str, expected: Option<u64>) -> Result<Transfer, LoadError> {
         let server = self.server;
         file.clone_into(&mut self.file);
         let data = self
@@ -80,7 +80,7 @@ impl Session {
     }
 
     /// Begins to store a file.
-    pub(in super::super) fn store(&mut self, file: &str) -> Result<Transfer, LoadError> {
+    pub(crate) fn store(&mut self, file: &str) -> Result<Transfer, LoadError> {
         let server = self.server;
         file.clone_into(&mut self.file);
         let data = self
@@ -99,7 +99,7 @@ impl Session {
     }
 
     /// After a failure: do not wait long for the server's last words.
-    pub(in super::super) fn hurry(&mut self) {
+    pub(crate) fn hurry(&mut self) {
         if let Some(ftp) = &self.ftp
             && set_timeout(ftp, GOODBYE).is_err()
         {
@@ -119,7 +119,7 @@ impl Session {
 
     /// Breaks off what is `unfinished` and says goodbye. What fails now fails after everything that counts, and the
     /// server sees the connections close in any case.
-    pub(in super::super) fn log_out(mut self, unfinished: Option<Transfer>) {
+    pub(crate) fn log_out(mut self, unfinished: Option<Transfer>) {
         let Some(mut ftp) = self.ftp.take() else { return };
         if set_timeout(&ftp, GOODBYE).is_err() {
             return;
@@ -138,7 +138,7 @@ impl Session {
 
 /// A file on its way.
 #[derive(Debug)]
-pub(in super::super) struct Transfer {
+pub(crate) struct Transfer {
     data: DataConnection,
     server: SocketAddr,
     file: String,
@@ -150,7 +150,7 @@ pub(in super::super) struct Transfer {
 
 impl Transfer {
     /// What the connection has, up to the length of `bytes`; 0 when the file has ended or nothing came for a tick.
-    pub(in super::super) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {
+    pub(crate) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {
         match self.data.read(bytes) {
             Ok(0) => self.ended = true,
             Ok(length) => {
@@ -179,25 +179,25 @@ impl Transfer {
     }
 
     /// Sends all of `bytes`; silence of the network is borne for a while.
-    pub(in super::super) fn write(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
         let failed =
             |source| ftp_error(self.server, &format!("send `{}`", self.file), FtpError::ConnectionError(source));
         self.data.write_all(bytes).map_err(failed)
     }
 
     /// Ends the data connection and waits for the server's word that it has the file.
-    pub(in super::super) fn complete_store(self) -> Result<(), LoadError> {
+    pub(crate) fn complete_store(self) -> Result<(), LoadError> {
         let Self { data, server, file, .. } = self;
         data.finish().map_err(|source| ftp_error(server, &format!("have `{file}` stored"), source))
     }
 
     /// Whether the server has sent all it will.
-    pub(in super::super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
 
     /// Reads the server's word that all is sent, and compares the size.
-    pub(in super::super) fn complete(self) -> Result<(), LoadError> {
+    pub(crate) fn complete(self) -> Result<(), LoadError> {
         let Self { data, server, file, expected, received, .. } = self;
         data.finish().map_err(|source| ftp_error(server, &format!("complete `{file}`"), source))?;
         match expected {

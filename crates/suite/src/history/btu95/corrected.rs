@@ -55,7 +55,7 @@ fn sizes(rows: &Rows, machine: Machine) -> [f64; 5] {
 }
 
 /// BTU by message size, one curve for each machine.
-pub(in crate::history) fn reference_points() -> Vec<ReferencePoint> {
+pub(crate) fn reference_points() -> Vec<ReferencePoint> {
     let rows = Rows::read();
     let point = |label, bytes: u64, megabits: f64| ReferencePoint {
         label,

@@ -52,7 +52,7 @@ pub struct Knee {
 }
 
 /// The line through the median times of the larger half of the sizes.
-pub(in crate::pipe) fn line(sizes: &[SizeVerdict]) -> Option<(Bytes, Line)> {
+pub(crate) fn line(sizes: &[SizeVerdict]) -> Option<(Bytes, Line)> {
     let large = &sizes[sizes.len() / 2..];
     let points: Vec<(f64, f64)> =
         large.iter().map(|size| (size.size.count() as f64, size.one_way.median_seconds.value)).collect();

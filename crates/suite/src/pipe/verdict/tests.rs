@@ -6,12 +6,12 @@ use super::*;
 use crate::pipe::{End, Place, Trial};
 
 /// A plan of `sizes`.
-pub(in crate::pipe) fn plan(sizes: &str, pattern: Pattern) -> PipePlan {
+pub(crate) fn plan(sizes: &str, pattern: Pattern) -> PipePlan {
     PipePlan { pattern, sizes: sizes.parse().unwrap(), ..PipePlan::new(1, Kind::Tcp, Place::Here) }
 }
 
 /// Seven trials of a second each, whose one-way times are those given times 1 to 1.006.
-pub(in crate::pipe) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64) -> Point {
+pub(crate) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64) -> Point {
     let parts = if plan.pattern == Pattern::PingPong { 2.0 } else { 1.0 };
     let repetitions = ((1.0 / (one_way_seconds * parts)) as u64).max(1);
     let trial = |number: u32| {
@@ -25,7 +25,7 @@ pub(in crate::pipe) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64)
 }
 
 /// The points of a path where a message of n bytes takes t(n) seconds.
-pub(in crate::pipe) fn points(plan: &PipePlan, time: impl Fn(f64) -> f64) -> Vec<Point> {
+pub(crate) fn points(plan: &PipePlan, time: impl Fn(f64) -> f64) -> Vec<Point> {
     plan.sizes.list().into_iter().map(|size| point(plan, size, time(size.count() as f64))).collect()
 }
 

@@ -38,17 +38,17 @@ pub(super) fn layout(design: &Design) -> Layout {
 }
 
 /// The address that leads to a station through what is done to packets there.
-pub(in super::super) fn input_address(drawing: &Drawing, station: StationId) -> Ipv4Addr {
+pub(crate) fn input_address(drawing: &Drawing, station: StationId) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(drawing.station(station).address) ^ OTHER_HALF)
 }
 
 /// The wire's interface towards the bridge, for what goes to a station by its input.
-pub(in super::super) fn wire_inner(drawing: &Drawing, station: StationId) -> String {
+pub(crate) fn wire_inner(drawing: &Drawing, station: StationId) -> String {
     named(drawing, "in", station.0 as usize)
 }
 
 /// The wire's interface towards a station, for what goes to it by its input.
-pub(in super::super) fn wire_outer(drawing: &Drawing, station: StationId) -> String {
+pub(crate) fn wire_outer(drawing: &Drawing, station: StationId) -> String {
     named(drawing, "out", station.0 as usize)
 }
 

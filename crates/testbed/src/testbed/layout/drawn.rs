@@ -22,13 +22,13 @@ pub(super) fn layout(drawing: &Drawing) -> Layout {
 }
 
 /// The wire's interface towards a station: `p-` and its name, or its number (from 1) where that would be too long.
-pub(in super::super) fn port_of(drawing: &Drawing, number: usize) -> String {
+pub(crate) fn port_of(drawing: &Drawing, number: usize) -> String {
     named(drawing, "p", number)
 }
 
 /// Longest packet that every medium takes, in bytes, where that is less than usual. Every station gets it: a station
 /// that sent more could not learn that a bridge or a line on the way drops it.
-pub(in super::super) fn smallest_mtu(drawing: &Drawing) -> Option<u32> {
+pub(crate) fn smallest_mtu(drawing: &Drawing) -> Option<u32> {
     let stars = drawing.segments.iter().filter_map(|segment| match &segment.medium {
         Medium::SwitchedEthernet(star) => Some(star),
         Medium::Atm(atm) => Some(&atm.star),

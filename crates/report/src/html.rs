@@ -19,9 +19,9 @@ pub use figure::{Axis, Figure, Layout, Mark as Drawn, Panel, Point, Role, Scale,
 pub use page::{Block, Cell, Mark, Page, PageWarning, Section, Table};
 
 /// Draws the charts and minds the theme.
-const SCRIPT: &str = include_str!("report.js");
+const SCRIPT: &str = include_str!("html/report.js");
 
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = include_str!("html/style.css");
 
 /// The page as a file's content.
 pub fn html(page: &Page) -> String {

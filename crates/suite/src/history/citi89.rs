@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::table::{lines, number};
 use super::{Claim, ReferencePoint};
 
-const MODEL: &str = include_str!("../../../data/citi89_model.csv");
+const MODEL: &str = include_str!("../../data/citi89_model.csv");
 
 /// One way over the whole cable, in seconds: the value that gives both printed delays.
 const PROPAGATION: f64 = 5.12e-6;

@@ -44,13 +44,7 @@ fn cell(row: Row, block: u32) -> CellRecord {
 }
 
 /// A network activity that moved `volume` in `seconds`, beside a host activity of `host_seconds` where there is one.
-pub(in crate::verdict) fn network_cell(
-    row: Row,
-    block: u32,
-    volume: Bytes,
-    seconds: f64,
-    host_seconds: Option<f64>,
-) -> CellRecord {
+pub(crate) fn network_cell(row: Row, block: u32, volume: Bytes, seconds: f64, host_seconds: Option<f64>) -> CellRecord {
     let duration = Span::from_seconds_f64(seconds);
     let network = NetworkResult {
         bytes: volume,

@@ -13,7 +13,7 @@ use crate::lan::mean_pause_seconds;
 
 pub use prediction::{PredictedTask, Prediction, Service};
 
-const FIGURE_3: &str = include_str!("../../../data/press88_figure3.csv");
+const FIGURE_3: &str = include_str!("../../data/press88_figure3.csv");
 
 /// Figure 3 is printed with one decimal.
 const ROUNDING: f64 = 0.05;

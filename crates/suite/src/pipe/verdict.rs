@@ -10,7 +10,7 @@ mod latency;
 mod shape;
 mod size;
 #[cfg(test)]
-pub(in crate::pipe) mod tests;
+pub(crate) mod tests;
 mod warning;
 
 use btu_stats::Level;
