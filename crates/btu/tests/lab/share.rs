@@ -4,7 +4,10 @@
 //! number against a bound takes all shares, so that nothing else of this program runs meanwhile. Those that take one go first:
 //! a test that waits for all of them would let shares lie idle until the last of the others has ended.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
@@ -51,9 +54,21 @@ impl Drop for Share {
     fn drop(&mut self) {
         queue().free += self.count;
         CHANGED.notify_all();
-        // What a check that takes long is made of.
-        println!("{} of {SHARES} shares for {:.1} s", self.count, self.since.elapsed().as_secs_f64());
+        let seconds = self.since.elapsed().as_secs_f64();
+        println!("{} of {SHARES} shares for {seconds:.1} s", self.count);
+        note(self.count, seconds);
     }
+}
+
+/// Tells scripts/test what a check that takes long is made of: seconds of the whole machine, and the test.
+fn note(count: usize, seconds: f64) {
+    let Some(file) = std::env::var_os("BTU_TEST_TIMES") else { return };
+    let thread = thread::current();
+    let line = format!("{:.0} {}\n", seconds * count as f64 / SHARES as f64, thread.name().unwrap_or("?"));
+    let written =
+        OpenOptions::new().append(true).create(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
+    // A test does not fail for its time that could not be noted.
+    written.ok();
 }
 
 /// A test that failed leaves the counts right, so a poisoned lock is as good as any.

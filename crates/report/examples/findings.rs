@@ -1,0 +1,16 @@
+//! What `btu doctor` prints, from data: `cargo run -p btu-report --example findings`.
+
+use btu_report::{TextOptions, doctor_text};
+use btu_suite::doctor::{Finding, Health};
+
+fn main() {
+    let findings = [Finding {
+        essential: true,
+        health: Health::Missing,
+        topic: "user namespaces".to_owned(),
+        observed: "kernel.unprivileged_userns_clone is 0".to_owned(),
+        impact: "an ordinary user cannot raise a network".to_owned(),
+        fix: Some("sudo sysctl kernel.unprivileged_userns_clone=1".to_owned()),
+    }];
+    println!("{}", doctor_text(&findings, &TextOptions { colour: false, width: 78 }));
+}

@@ -1,0 +1,18 @@
+//! What `btu rate` would measure: `cargo run -p btu-suite --example plan`.
+
+use btu_suite::network::Network;
+use btu_suite::plan::{Plan, Profile};
+
+fn main() {
+    let plan = Plan::whole(7, Profile::quick(), Network::Veth);
+    let rows = plan.rows();
+    println!(
+        "{} rows, {} of them in the first block; plan {}",
+        rows.len(),
+        plan.shuffled(0, rows.clone()).len(),
+        plan.hash()
+    );
+    for row in plan.shuffled(0, rows).iter().take(5) {
+        println!("{row}");
+    }
+}
