@@ -24,7 +24,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All causes.
+    /// All causes for which a frame can be dropped.
     pub const ALL: [Self; 8] = [
         Self::QueueFull,
         Self::Loss,
@@ -62,9 +62,9 @@ impl fmt::Display for Cause {
 pub struct Account {
     /// Frames that came in, and those that were inside when the accounts were reset.
     pub received: u64,
-    /// Copies made.
+    /// Copies of frames that the element made.
     pub duplicated: u64,
-    /// Frames that left.
+    /// Frames that left the element.
     pub delivered: u64,
     /// Frames inside now, counted where they are stored.
     pub held: u64,
@@ -83,7 +83,7 @@ impl Account {
         Self { held, ..self }
     }
 
-    /// Enters a drop.
+    /// Counts one frame dropped for `cause`.
     pub fn drop_one(&mut self, cause: Cause) {
         self.dropped[cause as usize] += 1;
     }

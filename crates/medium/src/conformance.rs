@@ -37,7 +37,7 @@ pub struct Arrival {
     pub number: u32,
     /// When it was really sent.
     pub sent: Time,
-    /// When it arrived.
+    /// The time at which the frame arrived.
     pub arrived: Time,
     /// Whether it arrived otherwise than it was sent, with a bit inverted.
     pub damaged: bool,

@@ -9,11 +9,11 @@ pub struct Frame {
     pub tag: u32,
     /// Octets from destination address to end of payload, without preamble, check sequence and gap: what a driver sees.
     length: u32,
-    /// Who sent it.
+    /// The address of the station that sent the frame.
     pub source: Address,
     /// Whom it is for.
     pub destination: Address,
-    /// What it carries.
+    /// The kind of payload that the frame carries.
     pub kind: Kind,
     /// Whether and where a bit of it was inverted.
     pub damage: Damage,
@@ -27,7 +27,7 @@ pub struct Frame {
 pub struct Damage(u16);
 
 impl Damage {
-    /// None was.
+    /// The value of a frame of which no bit was inverted.
     pub const NONE: Self = Self(0);
 
     /// One was, at this place: 0 the frame's first bit, 65 534 its last.
@@ -95,7 +95,7 @@ pub enum Kind {
 pub struct Address(u64);
 
 impl Address {
-    /// All stations.
+    /// The broadcast address `ff:ff:ff:ff:ff:ff`, which means all stations.
     pub const BROADCAST: Self = Self(0xffff_ffff_ffff);
 
     /// The address whose octets on the wire are `octets`.

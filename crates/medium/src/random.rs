@@ -56,7 +56,7 @@ impl Bernoulli {
         self.odds = distribution(odds);
     }
 
-    /// The next decision.
+    /// Draws the next decision; it is `true` with the fixed probability.
     pub fn decide(&mut self) -> bool {
         self.odds.sample(&mut self.stream.0)
     }

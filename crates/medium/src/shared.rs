@@ -81,7 +81,7 @@ pub enum SharedEthernetError {
     },
 }
 
-/// A shared Ethernet.
+/// A shared Ethernet: half duplex CSMA/CD on one cable (IEEE 802.3-2018, clause 4), or ideal contention instead.
 #[derive(Debug)]
 pub struct SharedEthernet(Kind);
 

@@ -15,11 +15,11 @@ pub struct Direction {
     pub framing: Framing,
     /// The queue before the transmitter.
     pub queue: Discipline,
-    /// Propagation delay.
+    /// The fixed propagation delay of the line.
     pub delay: Span,
     /// Random delay on top.
     pub jitter: Option<Jitter>,
-    /// Frames that vanish.
+    /// The frames that the line loses at random.
     pub loss: Loss,
     /// Share of frames of which one bit is inverted.
     pub corrupt: Probability,
@@ -131,7 +131,7 @@ pub enum Shape {
     Pareto,
 }
 
-/// Frames that vanish.
+/// The model by which a line loses frames.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {

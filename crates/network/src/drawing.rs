@@ -24,11 +24,11 @@ pub struct Drawing {
     pub bare: bool,
     /// Shared and switched media.
     pub segments: Vec<Segment>,
-    /// Hosts.
+    /// The hosts of the network.
     pub stations: Vec<Station>,
     /// What connects segments and links.
     pub bridges: Vec<Bridge>,
-    /// Point-to-point links.
+    /// The point-to-point links of the network.
     pub links: Vec<Link>,
     /// Who sends what to whom.
     pub traffic: Vec<Flow>,

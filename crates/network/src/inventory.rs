@@ -95,7 +95,7 @@ pub enum HostAddressError {
 pub struct AgentAddress {
     /// Its host's name or address.
     pub host: String,
-    /// Its port.
+    /// The port on which the agent listens.
     pub port: u16,
 }
 

@@ -14,7 +14,7 @@ pub struct Link {
     pub name: String,
     /// The key it was drawn under.
     pub group: String,
-    /// What it connects.
+    /// The two ends that the link connects.
     pub ends: [End; 2],
     /// From the first end to the second.
     pub forth: Direction,
@@ -37,15 +37,15 @@ pub enum End {
 /// A change of a link's properties at a time. What is `None` stays as it was; frames under way keep their times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// From the start.
+    /// The time of the change, counted from the start.
     pub at: Span,
-    /// Which direction.
+    /// The direction of the link that changes, or both.
     pub way: Way,
     /// New rate; not for a direction that follows a trace.
     pub rate: Option<BitRate>,
-    /// New propagation delay.
+    /// The new propagation delay; `None` leaves it as it was.
     pub delay: Option<Span>,
-    /// New loss.
+    /// The new loss model; `None` leaves it as it was.
     pub loss: Option<Loss>,
 }
 

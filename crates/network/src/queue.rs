@@ -38,10 +38,10 @@ pub enum QueueLimit {
     Bytes(Bytes),
 }
 
-/// Random early detection.
+/// The parameters of random early detection (RED).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Red {
-    /// How much fits.
+    /// The capacity of the queue, without the frame in transmission.
     pub limit: QueueLimit,
     /// Mean queue below which nothing is dropped.
     pub minimum: Bytes,
@@ -53,10 +53,10 @@ pub struct Red {
     pub weight: f64,
 }
 
-/// Controlled delay.
+/// The parameters of controlled delay (`CoDel`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Codel {
-    /// How much fits.
+    /// The capacity of the queue, without the frame in transmission.
     pub limit: QueueLimit,
     /// Acceptable standing delay, 5 ms in the RFC.
     pub target: Span,

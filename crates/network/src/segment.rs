@@ -36,7 +36,7 @@ pub enum Medium {
 /// A shared Ethernet. Slot, gap, jam and the like are 802.3's, in bit times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SharedEthernet {
-    /// Line rate.
+    /// The line rate of the cable.
     pub rate: BitRate,
     /// Length of the cable.
     pub length: Length,
@@ -79,7 +79,7 @@ pub struct Atm {
     pub star: Star,
 }
 
-/// A token ring.
+/// A token ring with its rate, its cable and its token's rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenRing {
     /// 4 or 16 Mb/s in the standard; others are possible.
@@ -114,7 +114,7 @@ pub enum Service {
     One,
 }
 
-/// An FDDI ring.
+/// An FDDI ring with its rate, its cable and its token's rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fddi {
     /// 100 Mb/s in the standard.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::drawing::{LinkId, SegmentId};
 
-/// A host.
+/// A host of the network, attached to one segment or one link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Station {
     /// Its name: a host name's label (RFC 1123): letters, digits and `-`. Members of a group are called `group-1` and so

@@ -9,17 +9,17 @@ use crate::drawing::StationId;
 /// A flow: each of its senders sends by itself, in the same way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Its name.
+    /// The name of the flow; no other flow of the network has it.
     pub name: String,
-    /// Who sends, ascending.
+    /// The stations that send this flow, in ascending order of their identifiers.
     pub from: Vec<StationId>,
-    /// To whom.
+    /// The station or stations to which the flow is sent.
     pub to: Target,
     /// How long frames are, from destination address to check sequence (64 to 1518 octets on Ethernet).
     pub sizes: Sizes,
     /// When they are sent.
     pub arrivals: Arrivals,
-    /// From when on.
+    /// The time at which the senders begin.
     pub start: Span,
     /// Until when; `None` means to the end.
     pub stop: Option<Span>,

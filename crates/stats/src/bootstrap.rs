@@ -16,12 +16,12 @@ pub enum Method {
     Bca,
 }
 
-/// How to resample.
+/// The settings of a bootstrap: method, confidence level, number of resamples and seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrap {
     /// How the interval is made.
     pub method: Method,
-    /// Confidence level.
+    /// The confidence level of the interval, strictly between 0 and 1.
     pub level: Level,
     /// Resamples; 10 000 make the ends of a 95 % interval good to about 1 % of its width.
     pub resamples: u32,

@@ -24,7 +24,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// An empty distribution.
+    /// An empty distribution that tells values up to one minute apart; longer values count as one minute.
     pub fn new() -> Self {
         Self::reaching(HIGHEST)
     }

@@ -46,9 +46,9 @@ impl From<Level> for f64 {
 /// From `low` to `high`, both in the unit of the value they belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower end.
+    /// The lower end of the interval, in the unit of the value.
     pub low: f64,
-    /// Upper end.
+    /// The upper end of the interval, in the unit of the value.
     pub high: f64,
 }
 
@@ -58,7 +58,7 @@ impl Interval {
         Self { low: centre - half, high: centre + half }
     }
 
-    /// `high` minus `low`.
+    /// The width of the interval, `high` minus `low`, in the unit of the value.
     pub const fn width(&self) -> f64 {
         self.high - self.low
     }

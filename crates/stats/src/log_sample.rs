@@ -20,12 +20,12 @@ impl LogSample {
         Some(Self { count: values.len(), mean, variance: sample_variance(&logarithms) })
     }
 
-    /// How many values.
+    /// The number of values in the sample, at least 1.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// The geometric mean.
+    /// The geometric mean of the values, in their own unit.
     pub fn geometric_mean(&self) -> f64 {
         self.mean.exp()
     }

@@ -10,7 +10,7 @@ pub struct MannWhitney {
     pub u: f64,
     /// Share of pairs in which it is: 0.5 when neither tends to be larger (Vargha and Delaney's A).
     pub superiority: f64,
-    /// Two-sided p value.
+    /// The two-sided p value of the test, from 0 to 1.
     pub p_value: f64,
 }
 

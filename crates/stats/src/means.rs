@@ -32,11 +32,11 @@ fn positive(values: &[f64]) -> Option<&[f64]> {
 /// All three means of the same values; always `arithmetic >= geometric >= harmonic`, up to rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Means {
-    /// [`arithmetic_mean`].
+    /// The arithmetic mean of the values, as [`arithmetic_mean`] computes it.
     pub arithmetic: f64,
-    /// [`geometric_mean`].
+    /// The geometric mean of the values, as [`geometric_mean`] computes it.
     pub geometric: f64,
-    /// [`harmonic_mean`].
+    /// The harmonic mean of the values, as [`harmonic_mean`] computes it.
     pub harmonic: f64,
 }
 

@@ -26,7 +26,7 @@ pub fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
 pub struct StopRule {
     /// Repetitions before the rule is asked at all.
     pub fewest: usize,
-    /// The cap.
+    /// The highest number of repetitions: the rule stops there even if the interval is still too wide.
     pub most: usize,
     /// Wanted half width of the interval over the value: 0.05 is "plus or minus 5 %".
     pub wanted_half_width: f64,

@@ -45,7 +45,7 @@ impl Welford {
         self.most = self.most.max(other.most);
     }
 
-    /// How many values.
+    /// The number of values that were added so far.
     pub const fn count(&self) -> u64 {
         self.count
     }

@@ -14,15 +14,15 @@ use crate::parse::{self, ParseError};
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// None.
+    /// The size of zero bytes.
     pub const ZERO: Self = Self(0);
 
-    /// `count` bytes.
+    /// A size of `count` bytes.
     pub const fn new(count: u64) -> Self {
         Self(count)
     }
 
-    /// How many bytes.
+    /// The size as a number of bytes.
     pub const fn count(self) -> u64 {
         self.0
     }

@@ -17,7 +17,7 @@ pub struct Length(u64);
 const LIGHT: f64 = 299_792_458.0;
 
 impl Length {
-    /// No distance.
+    /// The length of 0 m.
     pub const ZERO: Self = Self(0);
 
     /// A length of whole metres.
@@ -30,12 +30,12 @@ impl Length {
         Self(millimetres)
     }
 
-    /// In metres.
+    /// The length in metres, with millimetres as the fraction.
     pub fn metres(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// In whole millimetres.
+    /// The length as a whole number of millimetres.
     pub const fn millimetres(self) -> u64 {
         self.0
     }

@@ -25,9 +25,9 @@ pub struct NotAPercentage {
 }
 
 impl Probability {
-    /// Impossible.
+    /// The probability 0 of an event that never happens.
     pub const NEVER: Self = Self(0.0);
-    /// Certain.
+    /// The probability 1 of an event that always happens.
     pub const ALWAYS: Self = Self(1.0);
 
     /// `share` as a probability.

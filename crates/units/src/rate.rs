@@ -14,7 +14,7 @@ use crate::{Bytes, Span};
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// `bits` per second.
+    /// A rate of `bits` bits per second.
     pub const fn from_bits_per_second(bits: u64) -> Self {
         Self(bits)
     }
@@ -24,7 +24,7 @@ impl BitRate {
         Self(megabits.saturating_mul(1_000_000))
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
@@ -50,7 +50,7 @@ impl Serializer {
         Self { rate: BitRate(rate.0.max(1)), remainder: 0 }
     }
 
-    /// The line's rate.
+    /// The rate of the line; it is at least 1 b/s.
     pub fn rate(&self) -> BitRate {
         self.rate
     }

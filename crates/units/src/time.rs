@@ -19,7 +19,7 @@ pub struct Time(u64);
 pub struct Span(u64);
 
 impl Time {
-    /// The origin.
+    /// The origin of the driver's clock, at 0 ns.
     pub const ZERO: Self = Self(0);
 
     /// The instant `nanoseconds` after the origin.
@@ -69,7 +69,7 @@ impl Span {
         Self((seconds * 1e9).round().max(0.0) as u64)
     }
 
-    /// Whole nanoseconds.
+    /// The length of this time as a whole number of nanoseconds.
     pub const fn nanoseconds(self) -> u64 {
         self.0
     }

@@ -23,7 +23,7 @@ pub struct Journey {
 /// A frame that left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// The frame's tag.
+    /// The tag of the frame, as its driver set it.
     pub tag: u32,
     /// When it was due.
     pub at: Time,

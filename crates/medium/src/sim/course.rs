@@ -38,9 +38,9 @@ pub struct Course {
 /// What a medium has been busy with since the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Used<'a> {
-    /// Its name.
+    /// The name of the medium.
     pub name: &'a str,
-    /// Collisions.
+    /// The number of collisions on the medium since the start.
     pub collisions: u64,
     /// Carrying frames and what they occupy beyond their octets.
     pub carrying: Span,

@@ -13,7 +13,7 @@ pub struct Offer {
     pub at: Span,
     /// Place of its flow in the drawing.
     pub flow: u32,
-    /// Who sends.
+    /// The station that sends the frame.
     pub from: StationId,
     /// To whom; `None` means to all.
     pub to: Option<StationId>,

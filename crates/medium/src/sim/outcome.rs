@@ -16,9 +16,9 @@ pub(super) const LEVEL: Level = Level::P95;
 /// The result of a simulation. Rates are per second of virtual time, times in seconds, shares of 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The network's name.
+    /// The name of the network.
     pub network: String,
-    /// What it is.
+    /// The description of the network.
     pub about: String,
     /// How long and how often.
     pub settings: Settings,
@@ -68,17 +68,17 @@ pub struct MediumOutcome {
 /// What came of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowOutcome {
-    /// Its name.
+    /// The name of the flow.
     pub name: String,
     /// How many stations send it.
     pub senders: u32,
-    /// Frames handed over.
+    /// Frames per second that the flow's senders handed over.
     pub offered_frames_per_second: Estimate,
-    /// Bits handed over.
+    /// Bits per second that the flow's senders handed over.
     pub offered_bits_per_second: Estimate,
-    /// Frames that arrived.
+    /// Frames per second that arrived at their destination.
     pub delivered_frames_per_second: Estimate,
-    /// Bits that arrived.
+    /// Bits per second of the frames that arrived at their destination.
     pub goodput_bits_per_second: Estimate,
     /// Delays of frames that arrived; of a flow with exchanges those of requests and replies alike. Absent when none did.
     pub delay: Option<DelayOutcome>,
@@ -97,11 +97,11 @@ pub struct FlowOutcome {
 /// A distribution of delays, in seconds; each figure is worked out in each replication, then averaged over them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayOutcome {
-    /// Mean.
+    /// The mean delay, in seconds.
     pub mean: Estimate,
-    /// Standard deviation.
+    /// The standard deviation of the delay, in seconds.
     pub deviation: Estimate,
-    /// Median.
+    /// The median of the delay, in seconds.
     pub p50: Estimate,
     /// What 99 of 100 frames stay below.
     pub p99: Estimate,
@@ -123,7 +123,7 @@ pub struct ExchangeOutcome {
 pub struct DropOutcome {
     /// The cause as accounts name it.
     pub cause: &'static str,
-    /// In all replications.
+    /// The number of frames lost for this cause, in all replications together.
     pub frames: u64,
     /// Of all frames that ended.
     pub share: Estimate,
@@ -132,7 +132,7 @@ pub struct DropOutcome {
 /// A station's figures, means over the replications.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StationOutcome {
-    /// Its name.
+    /// The name of the station.
     pub name: String,
     /// Frames it handed over.
     pub sent_frames_per_second: f64,

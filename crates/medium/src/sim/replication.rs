@@ -16,7 +16,7 @@ pub struct Replication {
 }
 
 impl Replication {
-    /// Its accounts.
+    /// The accounts of all frames of this replication.
     pub fn accounts(&self) -> Accounts {
         self.accounts
     }
@@ -56,9 +56,9 @@ pub struct Accounts {
     pub inside_at_start: u64,
     /// Handed over by applications.
     pub generated: u64,
-    /// Arrived.
+    /// Frames that arrived at their destination.
     pub delivered: u64,
-    /// Lost.
+    /// Frames that were lost.
     pub dropped: u64,
     /// Under way at the end, counted where they are stored.
     pub inside: u64,

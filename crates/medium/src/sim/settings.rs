@@ -19,7 +19,7 @@ pub struct Settings {
     /// Virtual time at the start that is not counted.
     #[serde(rename = "warm_up_ns")]
     pub warm_up: Span,
-    /// How many times.
+    /// The number of replications of the simulation.
     pub replications: u32,
     /// Seeds all random streams.
     pub seed: u64,

@@ -35,7 +35,7 @@ impl<'a> Fields<'a> {
         Self { table, spot, problems, asked: RefCell::default() }
     }
 
-    /// Where it stands.
+    /// The place of this table in its file or setting, for error messages.
     pub const fn spot(&self) -> &Spot {
         &self.spot
     }
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Where it stands.
+    /// The place of this item in its file or setting, for error messages.
     pub const fn spot(&self) -> &Spot {
         &self.spot
     }
@@ -260,7 +260,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Complains about it.
+    /// Notes `message` as a problem at the place of this item.
     pub fn problem(&self, message: impl Into<String>) {
         self.problems.note(&self.spot, message);
     }

@@ -116,7 +116,7 @@ impl fmt::Display for ReadError {
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// The place in the file or the setting where the problem is.
     pub place: Place,
     /// The keys that lead there, such as `segments.lab.rate`; empty where the file is no TOML at all.
     pub path: String,
