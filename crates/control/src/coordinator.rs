@@ -55,7 +55,7 @@ use stage::Stage;
 pub struct Settings {
     /// A private directory for sockets; it lives as long as the run.
     pub runtime: PathBuf,
-    /// This program.
+    /// The path of this program's executable file.
     pub executable: PathBuf,
     /// Wall time as RFC 3339, for the record only.
     pub wall_clock: fn() -> String,
@@ -74,7 +74,7 @@ pub enum Ground {
 pub struct Testbed {
     /// What the raised network is called in lists of networks.
     pub name: &'static str,
-    /// The network.
+    /// The network that is raised.
     pub drawing: Drawing,
     /// The stations that take part, by the names that scripts know them by: each has an agent.
     pub hosts: Vec<(HostName, StationId)>,
@@ -151,7 +151,7 @@ pub struct Progress {
     pub so_far: String,
 }
 
-/// Follows a run.
+/// An observer that is told about the progress of a run.
 pub trait Observer {
     /// A new phase, or a step within one.
     fn phase(&mut self, phase: Phase);

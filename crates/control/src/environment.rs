@@ -41,7 +41,7 @@ pub struct Environment {
     pub kernel: Kernel,
     /// The processors and how they save power.
     pub processor: Processor,
-    /// Main memory.
+    /// The main memory and how it is used.
     pub memory: Memory,
     /// How busy the machine was.
     pub load: Option<LoadAverage>,

@@ -18,7 +18,7 @@ use crate::protocol::{
 };
 use crate::trust::{Card, Identity, Pairing, Revocations, check_name};
 
-/// An identity file.
+/// Parses an identity file (PEM).
 pub fn identity(octets: &[u8]) {
     shown(Identity::parse("fuzz.pem", octets).map(|identity| identity.to_pem()));
 }
@@ -31,7 +31,7 @@ pub fn revocations(octets: &[u8]) {
     shown(Revocations::parse("fuzz.crl", text.as_bytes()));
 }
 
-/// A peer's certificate.
+/// Parses the certificate of a peer.
 pub fn certificate(octets: &[u8]) {
     shown(Card::read(octets));
 }
@@ -104,7 +104,7 @@ pub fn order(octets: &[u8]) {
     json::<Order>(octets);
 }
 
-/// A worker's account.
+/// Parses the report of a worker, as JSON.
 pub fn account(octets: &[u8]) {
     json::<Result<Report, Failure>>(octets);
 }

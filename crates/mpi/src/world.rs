@@ -37,7 +37,7 @@ pub enum Place {
 pub struct Party {
     /// Its rank, 0 or 1.
     pub rank: u32,
-    /// Where both are.
+    /// Where the two processes are, relative to each other.
     pub place: Place,
     /// How many threads of it call.
     pub threads: Threads,

@@ -64,7 +64,7 @@ impl Direction {
 pub struct Tapped {
     /// What the file is called, without `.pcapng`; a file of that name is replaced.
     pub file: String,
-    /// The interface's name.
+    /// The name of the network interface to capture.
     pub interface: String,
 }
 

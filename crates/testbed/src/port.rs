@@ -106,7 +106,7 @@ impl Port {
         Ok(Self { socket, mtu, interface: interface.to_owned(), carriage, kernel_drops: 0, misfits: 0 })
     }
 
-    /// The interface's name.
+    /// The name of the network interface that the port is bound to.
     pub fn interface(&self) -> &str {
         &self.interface
     }

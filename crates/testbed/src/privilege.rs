@@ -17,7 +17,7 @@ use sys::Sets;
 pub struct Capabilities(u64);
 
 impl Capabilities {
-    /// None at all.
+    /// The empty set of capabilities.
     pub const NONE: Self = Self(0);
     /// Writing and reading what belongs to other users: the superuser's scratch directory may be somebody's home.
     pub const FILES: Self = Self(1 << 1 | 1 << 2 | 1 << 3);
@@ -44,7 +44,7 @@ impl Capabilities {
         Self(bits)
     }
 
-    /// These and `others`.
+    /// The capabilities of this set and of `others` together.
     #[must_use]
     pub const fn and(self, others: Self) -> Self {
         Self(self.0 | others.0)

@@ -21,7 +21,7 @@ pub(super) enum Way {
 /// The two ends of a control connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
-    /// This host's address.
+    /// The IP address of this host on the control connection.
     pub local: IpAddr,
     /// The controller's, which has answered from there.
     pub remote: IpAddr,

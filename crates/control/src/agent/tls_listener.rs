@@ -113,7 +113,7 @@ impl TlsListener {
         Ok(Self { clients, handle, address, tasks })
     }
 
-    /// Where it listens.
+    /// The IP address and port on which the listener waits for connections.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -45,7 +45,7 @@ pub struct CheckItem {
     pub what: String,
     /// As asked for, or as the closed form has it.
     pub asked: f64,
-    /// As seen.
+    /// The value that was observed, in the unit that `what` names.
     pub seen: f64,
     /// The smallest and largest value that is as asked.
     pub allowed: (f64, f64),

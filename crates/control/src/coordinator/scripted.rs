@@ -19,7 +19,7 @@ const GUESSED_SHARE: u64 = 20;
 /// An experiment as the runner measures it.
 #[derive(Debug, Clone)]
 pub struct Scripted<E> {
-    /// What to measure.
+    /// The plan of the experiment: what to measure.
     pub plan: E,
     /// An existing directory for files of the hosts' activities; each makes one of its own in it.
     pub scratch: PathBuf,

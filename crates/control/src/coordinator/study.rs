@@ -69,7 +69,7 @@ pub trait Study {
 /// How long cells may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Blocks at most.
+    /// The highest number of blocks that the run may have.
     pub most_blocks: u32,
     /// No block beyond the first is begun or continued after this time from the first cell.
     pub budget: Span,

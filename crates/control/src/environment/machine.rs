@@ -29,7 +29,7 @@ pub struct Kernel {
 /// The processors and how they save power.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Processor {
-    /// Its name.
+    /// The model name of the processors; absent when the kernel does not tell it.
     pub model: Option<String>,
     /// How many take part.
     pub online: usize,
@@ -53,7 +53,7 @@ pub struct Processor {
     pub turbo: Option<String>,
     /// What sends idle processors to sleep.
     pub idle_driver: Option<String>,
-    /// By which rule.
+    /// The cpuidle governor, the rule that picks the idle state; absent when the kernel does not tell it.
     pub idle_governor: Option<String>,
     /// How deeply they may sleep, from the lightest.
     pub idle_states: Vec<IdleState>,
@@ -62,7 +62,7 @@ pub struct Processor {
 /// One depth of sleep of the first processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleState {
-    /// Its name.
+    /// The name of the idle state.
     pub name: String,
     /// How long it takes to wake up, at worst.
     pub exit_latency_us: Option<u64>,
@@ -70,14 +70,14 @@ pub struct IdleState {
     pub disabled: bool,
 }
 
-/// Main memory.
+/// The main memory and how it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Memory {
     /// What the kernel manages.
     pub total_bytes: Option<u64>,
     /// What could be used without swapping.
     pub available_bytes: Option<u64>,
-    /// Swap space.
+    /// The total swap space, in bytes; absent when the kernel does not tell it.
     pub swap_bytes: Option<u64>,
     /// When large pages are used: `always`, `madvise` or `never`.
     pub transparent_hugepages: Option<String>,
@@ -96,7 +96,7 @@ pub struct LoadAverage {
     pub fifteen_minutes: f64,
     /// Threads that could run at this moment.
     pub runnable: u32,
-    /// All threads.
+    /// The number of all threads at this moment.
     pub threads: u32,
 }
 

@@ -55,16 +55,16 @@ const SETTINGS: [&str; 38] = [
 pub struct Network {
     /// Kernel settings by their sysctl(8) name.
     pub settings: BTreeMap<String, String>,
-    /// Interfaces by name.
+    /// The network interfaces by name.
     pub interfaces: BTreeMap<String, Interface>,
 }
 
-/// A network interface.
+/// A network interface and its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Interface {
-    /// Largest IP packet.
+    /// The MTU, the size of the largest IP packet, in bytes; absent when the kernel does not tell it.
     pub mtu_bytes: Option<u32>,
-    /// Its queueing discipline.
+    /// The name of the queueing discipline, such as `noqueue`; absent when the kernel does not tell it.
     pub queueing: Option<String>,
     /// Its kind, when it is no hardware: `veth`, `bridge`, `tun`.
     pub kind: Option<String>,

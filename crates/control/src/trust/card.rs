@@ -19,7 +19,7 @@ const WARNING_DAYS: i64 = 3;
 /// What a certificate of ours says. Times are seconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
-    /// The holder's name.
+    /// The name of the certificate's holder.
     pub name: String,
     /// What the holder is.
     pub role: Role,
@@ -34,7 +34,7 @@ pub struct Card {
 /// Who is at the other end of a connection, from its verified certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Peer {
-    /// Its name.
+    /// The name of the peer, from its certificate.
     pub name: String,
     /// Its certificate's serial number, as lower-case hexadecimal digits.
     pub serial: String,

@@ -103,7 +103,7 @@ impl Identity {
         &self.card
     }
 
-    /// The holder's name.
+    /// The name of the certificate's holder.
     pub fn name(&self) -> &str {
         &self.card.name
     }

@@ -10,7 +10,7 @@ const VERSION: u32 = 1;
 /// An issued certificate. Times are seconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issued {
-    /// What it says.
+    /// What the certificate says about its holder.
     #[serde(flatten)]
     pub card: Card,
     /// When it was revoked, if it was.
@@ -56,7 +56,7 @@ impl Ledger {
     }
 }
 
-/// Which certificates.
+/// The selection of certificates that are to be revoked.
 #[derive(Debug, Clone)]
 pub struct Choice {
     /// Those of this holder.

@@ -21,7 +21,7 @@ pub struct Support {
     pub token_bucket: bool,
     /// Random early detection (`sch_red`).
     pub red: bool,
-    /// Controlled delay (`sch_codel`).
+    /// Controlled delay, RFC 8289 (`sch_codel`).
     pub codel: bool,
     /// Flow queueing with controlled delay (`sch_fq_codel`).
     pub fq_codel: bool,

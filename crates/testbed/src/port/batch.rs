@@ -39,7 +39,7 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// An empty one.
+    /// An empty batch, with no received frames and no waiting buffers.
     pub fn new() -> Self {
         Self {
             // SAFETY: all-zero is a valid `mmsghdr`: null pointers and integers.

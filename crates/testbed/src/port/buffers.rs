@@ -64,7 +64,7 @@ impl Buffers {
         Some(buffer)
     }
 
-    /// One more holder.
+    /// Adds one holder to `buffer`.
     pub fn hold(&mut self, buffer: u32) {
         self.slots[buffer as usize].holders += 1;
     }

@@ -26,7 +26,7 @@ pub struct Instants {
 }
 
 impl Instants {
-    /// Both clocks, now.
+    /// Reads the wall clock and the monotonic clock now.
     pub fn now() -> Self {
         Self { wall: read(ClockId::CLOCK_REALTIME), monotonic: now() }
     }

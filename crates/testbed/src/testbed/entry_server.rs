@@ -53,7 +53,7 @@ enum Response {
 /// A process in a station.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Where it is.
+    /// The name of the station in which the process runs.
     pub station: String,
     /// Its number, as the testbed counts.
     pub number: u32,

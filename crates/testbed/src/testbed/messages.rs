@@ -113,9 +113,9 @@ impl From<std::process::ExitStatus> for Ending {
 /// A process of the testbed ended, which no process does before the testbed is lowered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessExit {
-    /// Which process.
+    /// The process of the testbed that ended.
     pub who: TestbedProcess,
-    /// How it ended.
+    /// The way in which the process ended: its exit status or the signal that killed it.
     pub how: Ending,
 }
 

@@ -74,7 +74,7 @@ pub struct NetworkRequest {
 /// A station with an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StationPlace {
-    /// Its name.
+    /// The name of the station.
     pub station: HostName,
     /// The address that leads to it untouched.
     pub plain: IpAddr,
@@ -128,9 +128,9 @@ pub struct Record {
 /// A station of a network that stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationRecord {
-    /// Its name.
+    /// The name of the station.
     pub name: String,
-    /// Its address.
+    /// The IPv4 address of the station.
     pub address: Ipv4Addr,
 }
 
@@ -256,7 +256,7 @@ impl RaisedNetwork {
         self.has_wire.then(|| RuntimeDirectory::socket(self.directory(), "wire"))
     }
 
-    /// Its runtime directory.
+    /// The runtime directory of the network.
     pub fn directory(&self) -> &Path {
         self.runtime.path()
     }

@@ -175,7 +175,7 @@ fn start_holder(request: NetworkRequest, log: &Path) -> Result<KeepAnswer, Testb
 /// A network that stands.
 #[derive(Debug, Clone)]
 pub struct Raised {
-    /// Its runtime directory.
+    /// The runtime directory of the network.
     pub directory: PathBuf,
     /// What is to be known of it.
     pub record: Record,

@@ -63,7 +63,7 @@ impl RuntimeDirectory {
         lock(path).map_err(|error| refuse(path, error))
     }
 
-    /// Where it is.
+    /// The path of the runtime directory.
     pub fn path(&self) -> &Path {
         &self.path
     }

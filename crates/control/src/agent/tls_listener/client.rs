@@ -39,7 +39,7 @@ pub(super) fn look(left: Duration) -> Instant {
 }
 
 impl Client {
-    /// Who it is.
+    /// The peer at the other end, as its verified certificate names it.
     pub fn peer(&self) -> &Peer {
         &self.peer
     }

@@ -21,7 +21,7 @@ use crate::trust::{Peer, Revocations};
 /// How many were turned away since the listener was opened, and for what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// They became clients.
+    /// Connections that were accepted and became clients.
     pub welcomed: u64,
     /// They had not finished the handshake when others needed the place.
     pub crowded: u64,
@@ -143,7 +143,7 @@ impl ListenerHandle {
         self.state().counts
     }
 
-    /// Who is inside.
+    /// The peers that are connected as clients now.
     pub fn clients(&self) -> Vec<Peer> {
         self.state().clients.values().map(|(peer, _)| peer.clone()).collect()
     }

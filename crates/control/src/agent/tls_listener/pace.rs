@@ -9,7 +9,7 @@ use std::time::Instant;
 pub struct Pace {
     /// At once, where nobody came for a while.
     pub burst: u32,
-    /// A second.
+    /// How many are admitted per second after the burst.
     pub per_second: u32,
 }
 

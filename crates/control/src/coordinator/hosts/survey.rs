@@ -32,7 +32,7 @@ const MOST_OFFERED_BITS_PER_SECOND: f64 = 500e6;
 /// Both, to see whether either can be done.
 const BOTH: Impairment = Impairment { delay: Impairment::DL.delay, loss: Impairment::DR.loss };
 
-/// What was found.
+/// The findings of the survey of the hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Survey {
     /// Why components with impaired packets cannot be measured, a sentence for each black box; empty when they can.

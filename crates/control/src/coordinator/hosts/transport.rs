@@ -35,7 +35,7 @@ const LIFE_LIMIT: Duration = Duration::from_secs(8);
 /// What proves to agents who asks.
 #[derive(Debug, Default)]
 pub struct Keys {
-    /// A controller's identity.
+    /// The identity of a controller; absent when it has none.
     pub identity: Option<Identity>,
     /// Certificates that are no longer taken.
     pub revocations: Option<Revocations>,
