@@ -2,7 +2,7 @@
 
 use crate::scale::Scale;
 
-/// An axis.
+/// An axis of a panel: its label, its scale and its range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// What it counts, with the unit: `mean delay (ms)`. Without a label the axis has no numbers either.

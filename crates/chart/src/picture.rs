@@ -5,7 +5,7 @@ use crate::axis::Axis;
 /// A picture: a title over panels with a common width.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// What it shows.
+    /// The title, which says what the picture shows.
     pub title: String,
     /// Under what circumstances; may be empty. One line each.
     pub notes: Vec<String>,
@@ -16,9 +16,9 @@ pub struct Picture {
 /// A pair of axes and what is drawn between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// To the right.
+    /// The horizontal axis, with values that grow to the right.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis, with values that grow upwards.
     pub y: Axis,
     /// Height between the axes, in pixels.
     pub height: u32,
@@ -31,7 +31,7 @@ pub struct Panel {
 /// Points that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// The name of the series, as the legend shows it.
     pub name: String,
     /// How it is drawn.
     pub mark: Mark,
@@ -54,9 +54,9 @@ pub enum Mark {
 /// A point, with the interval of its y where it has one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// To the right.
+    /// The horizontal value, in the unit of the panel's x axis.
     pub x: f64,
-    /// Upwards.
+    /// The vertical value, in the unit of the panel's y axis.
     pub y: f64,
     /// Lower and upper end around y.
     pub interval: Option<(f64, f64)>,

@@ -63,7 +63,7 @@ pub trait Files {
     fn operations(&self) -> u64;
 }
 
-/// What to open.
+/// The kind of file to open: one that exists, or an empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Open {
     /// A file that exists.

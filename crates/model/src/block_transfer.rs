@@ -17,9 +17,9 @@ const PACKET_BYTES: f64 = 90.0;
 /// A file and the way it takes. Times in seconds, sizes in octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockTransfer {
-    /// Of the file.
+    /// The size of the file, in octets.
     pub bytes: f64,
-    /// Of one block.
+    /// The size of one block of the file, in octets.
     pub block_bytes: f64,
     /// Of a request beside its block; 144 for a WRITE of version 3.
     pub request_bytes: f64,

@@ -11,9 +11,9 @@ use crate::answer::{Answer, sensible};
 /// One segment on a frame's way, and what waits before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
-    /// The segment's rate.
+    /// The line rate of the segment.
     pub rate: BitRate,
-    /// Propagation on it.
+    /// The propagation delay on the segment.
     pub propagation: Span,
     /// Mean wait before it, in seconds: for a turn on the segment, or in the bridge.
     pub waiting: Answer,

@@ -9,7 +9,7 @@ use crate::answer::sensible;
 /// What so many users get.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closed {
-    /// Requests per second.
+    /// The throughput of all users together, in requests per second.
     pub throughput: f64,
     /// Mean seconds from a request to its answer.
     pub response: f64,

@@ -34,7 +34,7 @@ pub enum Overhead {
 }
 
 impl Overhead {
-    /// The factor k.
+    /// The factor k in the efficiency 1 / (1 + k a); it has no unit.
     pub fn factor(self) -> f64 {
         match self {
             Self::Contention => 2.0 * (E - 1.0),

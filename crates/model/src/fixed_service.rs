@@ -17,7 +17,7 @@ const LARGE: f64 = 1e200;
 /// What so many users get.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FixedService {
-    /// Requests per second.
+    /// The throughput of all users together, in requests per second.
     pub throughput: f64,
     /// Mean users at the server, waiting or served.
     pub users: f64,

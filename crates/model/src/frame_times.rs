@@ -35,7 +35,7 @@ impl FrameTimes {
         Self { parts: kinds.into_iter().flat_map(weighted).collect() }
     }
 
-    /// The mean, E\[X\].
+    /// The mean frame time E\[X\], in seconds.
     pub fn mean(&self) -> f64 {
         self.expect(|part| match part {
             Part::Fixed(time) | Part::Exponential(time) => time,

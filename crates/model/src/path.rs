@@ -14,7 +14,7 @@ use crate::ethernet::{Ethernet, ModelError, Transport};
 pub struct Path {
     /// The link in each direction.
     pub link: Ethernet,
-    /// Propagation one way.
+    /// The propagation delay in one direction.
     #[serde(rename = "delay_ns")]
     pub delay: Span,
     /// Share of frames lost on the data's way: 0 to 1.
@@ -40,7 +40,7 @@ pub enum Reason {
 pub struct Prediction {
     /// Payload at the receiver.
     pub goodput_bits_per_second: f64,
-    /// What decides it.
+    /// What limits the goodput.
     pub reason: Reason,
 }
 

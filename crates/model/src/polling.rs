@@ -22,7 +22,7 @@ pub enum Turn {
 /// A ring with symmetric traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ring {
-    /// How many stations.
+    /// The number of stations on the ring.
     pub stations: u32,
     /// Seconds a bit takes to go round: the walk of a token that nobody takes.
     pub latency: f64,

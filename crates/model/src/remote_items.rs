@@ -27,11 +27,11 @@ impl Passage {
 /// A picture's items and the way they take; times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RemoteItems {
-    /// How many.
+    /// The number of items in the picture.
     pub items: f64,
     /// An item alone in its packet.
     pub request: Passage,
-    /// A reply.
+    /// The passage of a reply over the way.
     pub reply: Passage,
     /// Items that share packets: one item's share of the packet, and what the packet takes beyond.
     pub packed: Passage,

@@ -38,7 +38,7 @@ pub struct NewCell<'a> {
     pub block: u32,
     /// Its place in the block, from 0.
     pub position: u32,
-    /// What was measured.
+    /// The name of the component that was measured.
     pub component: &'a str,
     /// With messages of which size.
     pub message: Bytes,
@@ -46,7 +46,7 @@ pub struct NewCell<'a> {
     pub load: &'a str,
     /// Whether it may be used.
     pub valid: bool,
-    /// Payload that arrived.
+    /// The rate of the payload that arrived, in bits per second; absent when the cell has none.
     pub goodput_bits_per_second: Option<f64>,
     /// How long it took.
     pub duration: Option<Span>,

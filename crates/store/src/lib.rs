@@ -91,7 +91,7 @@ impl Store {
         place::default_path(|name| std::env::var_os(name))
     }
 
-    /// The database file.
+    /// The path of the database file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -13,7 +13,7 @@ pub struct MachineNote {
     pub key: String,
     /// The user's own word for it; no two machines share one.
     pub name: Option<String>,
-    /// What it costs.
+    /// The price of the machine; absent when the user gave none.
     pub price: Option<Price>,
 }
 

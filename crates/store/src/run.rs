@@ -16,7 +16,7 @@ impl RunId {
         Self(number)
     }
 
-    /// The bare number.
+    /// The number of the run as a plain integer.
     pub const fn number(self) -> i64 {
         self.0
     }
@@ -94,9 +94,9 @@ named! {
 /// A run to be made.
 #[derive(Debug, Clone)]
 pub struct NewRun<'a> {
-    /// The suite's name.
+    /// The name of the suite that measures the run.
     pub suite: &'a str,
-    /// The profile's name.
+    /// The name of the profile that the plan was made from.
     pub profile: &'a str,
     /// The network as the user named it.
     pub network: &'a str,
@@ -110,7 +110,7 @@ pub struct NewRun<'a> {
     pub seed: u64,
     /// Version of the program.
     pub btu_version: &'a str,
-    /// The whole plan.
+    /// The whole plan of the run, as JSON.
     pub plan: &'a Value,
     /// Its hash: a resumed run must have the same.
     pub plan_hash: &'a str,
@@ -121,13 +121,13 @@ pub struct NewRun<'a> {
 /// A run as listed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
-    /// Its number here.
+    /// The number of the run in this database.
     pub id: RunId,
-    /// Its name everywhere.
+    /// The UUID of the run, which is the same in every database.
     pub uuid: String,
-    /// The suite's name.
+    /// The name of the suite that measured the run.
     pub suite: String,
-    /// The profile's name.
+    /// The name of the profile that the plan was made from.
     pub profile: String,
     /// The network as the user named it.
     pub network: String,
@@ -160,14 +160,14 @@ pub struct RunSummary {
 /// A run with everything that is stored of it but its cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunRow {
-    /// As listed.
+    /// The run as `btu runs` lists it.
     #[serde(flatten)]
     pub summary: RunSummary,
     /// The seed of everything random.
     pub seed: u64,
-    /// The whole plan.
+    /// The whole plan of the run, as JSON.
     pub plan: Value,
-    /// Its hash.
+    /// The hash of the plan; a resumed run must have the same.
     pub plan_hash: String,
     /// The calibrated amounts of work; none before they are known.
     pub calibration: Option<Value>,
@@ -184,6 +184,6 @@ pub struct Event {
     pub at: String,
     /// How serious it is.
     pub level: Level,
-    /// What it was.
+    /// The text that says what happened.
     pub text: String,
 }

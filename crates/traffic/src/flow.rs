@@ -27,7 +27,7 @@ impl FlowDoor {
         Acceptor::open(address, &SocketConfig::prompt(), callers).map(Self)
     }
 
-    /// Where it listens.
+    /// The IP address and port on which this end listens.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }

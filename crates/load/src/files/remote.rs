@@ -20,7 +20,7 @@ impl RemoteFiles {
         Self { root: client.root(), client }
     }
 
-    /// The server's address.
+    /// The IP address and port of the NFS server.
     pub fn server(&self) -> SocketAddr {
         self.client.server()
     }

@@ -95,7 +95,7 @@ impl Client {
         Ok(client)
     }
 
-    /// The server's address.
+    /// The IP address and port of the NFS server.
     pub fn server(&self) -> SocketAddr {
         self.server
     }

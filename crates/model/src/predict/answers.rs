@@ -11,7 +11,7 @@ use crate::answer::{Answer, Warning};
 /// What closed forms expect of a network while all its traffic is on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
-    /// The network's name.
+    /// The name of the network.
     pub network: String,
     /// Reasons not to believe it, most severe first.
     pub warnings: Vec<PredictionWarning>,
@@ -43,11 +43,11 @@ pub struct PredictionWarning {
 /// A closed form and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reference {
-    /// Which one.
+    /// The closed form itself.
     pub formula: Formula,
     /// What it is called.
     pub name: &'static str,
-    /// Who published it.
+    /// The publication that the closed form comes from.
     pub source: &'static str,
     /// What it takes for granted.
     pub assumptions: &'static str,
@@ -85,7 +85,7 @@ pub enum PacketSizes {
 /// One submodel: a segment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SegmentPrediction {
-    /// Its name.
+    /// The name of the segment.
     pub name: String,
     /// The key it was drawn under.
     pub group: String,
@@ -127,7 +127,7 @@ pub struct SegmentPrediction {
 /// Frames of one flow at one place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FrameKind {
-    /// The flow.
+    /// The name of the flow that the frames belong to.
     pub flow: String,
     /// Whether these are replies.
     pub reply: bool,
@@ -150,13 +150,13 @@ pub struct LinePrediction {
     pub alike: u32,
     /// The closed form of its wait.
     pub formula: Formula,
-    /// Its rate.
+    /// The rate of the line, in bits per second.
     pub rate_bits_per_second: f64,
-    /// Its propagation delay.
+    /// The propagation delay of the line, in seconds.
     pub propagation_seconds: f64,
     /// Kinds of frames that pass over it.
     pub kinds: Vec<FrameKind>,
-    /// Frames per second.
+    /// Frames per second that are offered to the line.
     pub offered_packets_per_second: f64,
     /// Their mean size in bits, from destination address to check sequence; none without traffic.
     pub mean_packet_bits: Option<f64>,
@@ -173,7 +173,7 @@ pub struct LinePrediction {
 /// One submodel: a bridge.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BridgePrediction {
-    /// Its name.
+    /// The name of the bridge.
     pub name: String,
     /// The key it was drawn under.
     pub group: String,
@@ -186,9 +186,9 @@ pub struct BridgePrediction {
 /// What one flow gets; means over its senders and targets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowPrediction {
-    /// Its name.
+    /// The name of the flow.
     pub name: String,
-    /// How many send.
+    /// The number of stations that send the flow.
     pub senders: u32,
     /// Frames (or requests) per second of each sender. An outcome, not an input, of senders that wait for replies or that
     /// always have one more.
@@ -258,7 +258,7 @@ pub struct Crossing {
 /// What is asked beside the drawing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Question {
-    /// A transfer.
+    /// A file transfer to predict as well; absent when none is asked for.
     pub transfer: Option<Transfer>,
     /// How shared Ethernets' formula takes packets' sizes; as drawn if nothing is said, but with their mean on one with
     /// ideal contention, which is the CITI study's own network.
@@ -268,7 +268,7 @@ pub struct Question {
 /// What is to be transferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
-    /// The file's size.
+    /// The size of the file that is transferred.
     pub size: btu_units::Bytes,
     /// The flow whose sender sends it; the first one if none is named.
     pub flow: Option<String>,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::answers::Reference;
 
-/// A closed form.
+/// The closed form that a prediction uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Formula {

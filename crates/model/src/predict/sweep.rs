@@ -37,11 +37,11 @@ pub fn sweep_with<T, E>(range: &Range, mut answer: impl FnMut(&str, &str) -> Res
 /// `segments.ether.rate=10..100 Mb/s:10`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Range {
-    /// The key.
+    /// The key in the network file, such as `segments.ether.rate`.
     pub key: String,
-    /// The first value.
+    /// The first value of the key, in `unit`.
     pub from: f64,
-    /// The last.
+    /// The last value of the key, in `unit`.
     pub to: f64,
     /// From each to the next.
     pub step: f64,

@@ -27,9 +27,9 @@ const OPERATION: &str = "import runs";
 /// What became of one run of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// Its name everywhere.
+    /// The UUID of the run, which is the same in every database.
     pub uuid: String,
-    /// Its number here.
+    /// The number of the run in this database.
     pub run: RunId,
     /// Whether it was stored now; else it was here before and was left alone.
     pub new: bool,
