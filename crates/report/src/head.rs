@@ -13,9 +13,9 @@ pub struct RunHead {
     pub id: String,
     /// Wall time of the start.
     pub started: String,
-    /// The network.
+    /// The name of the network, as it shall be shown.
     pub network: String,
-    /// The profile's name.
+    /// The name of the profile, as it shall be shown.
     pub profile: String,
     /// The seed of order, payload and impairments.
     pub seed: u64,

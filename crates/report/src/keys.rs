@@ -7,7 +7,7 @@ use crate::sheet::Sheet;
 /// A certificate in a list.
 #[derive(Debug, Clone)]
 pub struct KeyRow {
-    /// The holder's name.
+    /// The name of the certificate's holder.
     pub name: String,
     /// What the holder is.
     pub role: String,
@@ -15,7 +15,7 @@ pub struct KeyRow {
     pub last_day: String,
     /// Whether it is valid, and for how long.
     pub state: KeyState,
-    /// Its serial number.
+    /// The serial number of the certificate.
     pub serial: String,
 }
 

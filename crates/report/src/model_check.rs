@@ -20,7 +20,7 @@ pub const WITHIN: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Predicted mean delays of a network at several points, and others beside them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelCheck {
-    /// The network's name.
+    /// The name of the network.
     pub network: String,
     /// How long and how often was simulated and measured, and with which seed.
     pub how: String,
@@ -64,7 +64,7 @@ impl Beside {
 /// One flow at all points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckFlow {
-    /// Its name.
+    /// The name of the flow.
     pub name: String,
     /// In the order in which they were turned.
     pub points: Vec<CheckPoint>,

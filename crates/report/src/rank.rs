@@ -19,24 +19,24 @@ use crate::sheet::{Sheet, page, section, wrap};
 pub struct MachineCard {
     /// The user's word for it, else its key.
     pub name: String,
-    /// The processor's name.
+    /// The model name of the processor; absent when it is not known.
     pub processor: Option<String>,
     /// How many take part.
     pub cpus: usize,
-    /// Main memory.
+    /// The total main memory, in bytes; absent when it is not known.
     pub memory_bytes: Option<u64>,
     /// Whether a hypervisor runs it.
     pub virtual_machine: bool,
     /// Kernels of its runs, the newest run's first.
     pub kernels: Vec<String>,
-    /// What it costs.
+    /// The price of the machine; absent when the user gave none.
     pub price: Option<Price>,
 }
 
 /// Everything that `btu rank` shows; serialised it is what `--json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankPage {
-    /// Who stands where.
+    /// The ranking of the machines.
     #[serde(flatten)]
     pub ranking: Ranking,
     /// The machines by key.

@@ -11,7 +11,7 @@ use crate::sheet::{Sheet, page, section, wrap};
 /// Findings of one host that are shown; `--json` has all.
 const MOST_FINDINGS: usize = 3;
 
-/// The whole answer.
+/// The whole answer of a roll call, as text for a terminal.
 pub fn roll_text(roll: &Roll, run: &RunHead, options: &TextOptions) -> String {
     page(vec![title(roll, run, options), table(roll, options), troubles(roll, options), findings(roll, options)])
 }

@@ -38,9 +38,9 @@ pub struct RunReport<'a> {
     pub origin: &'a Origin,
     /// What its cells amount to.
     pub verdict: &'a Verdict,
-    /// What was asked.
+    /// The plan of the run: what was asked for.
     pub plan: &'a Plan,
-    /// What was measured.
+    /// The cells that were measured.
     pub cells: &'a [CellRecord],
     /// The machine's settings before the run, by name.
     pub settings: &'a BTreeMap<String, String>,
@@ -55,7 +55,7 @@ pub struct RunReport<'a> {
 /// Runs of one plan on one machine, the one that is told among them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EarlierRuns {
-    /// How many.
+    /// The number of these runs, the reported one included.
     pub runs: usize,
     /// The geometric mean of their ratings, with the interval that their differences make.
     pub btu_bits_per_second: Estimate,

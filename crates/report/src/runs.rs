@@ -11,19 +11,19 @@ use crate::sheet::{Sheet, columns, wrap};
 /// One run as listed; every text as it shall be shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLine {
-    /// The run's name.
+    /// The name of the run, as it shall be shown.
     pub id: String,
     /// Wall time of the start.
     pub started: String,
     /// How far it got.
     pub state: String,
-    /// The profile's name.
+    /// The name of the profile, as it shall be shown.
     pub profile: String,
-    /// The network.
+    /// The name of the network, as it shall be shown.
     pub network: String,
     /// The user's own word for it.
     pub label: Option<String>,
-    /// Cells that count.
+    /// The number of valid cells.
     pub valid_cells: u64,
     /// Cells that are stored.
     pub cells: u64,

@@ -25,13 +25,13 @@ pub struct StoredRun<'a> {
 /// Where a run came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Its name everywhere.
+    /// The UUID of the run, which is the same in every database.
     pub uuid: String,
     /// The user's own word for it.
     pub label: Option<String>,
     /// The version of the program that measured it.
     pub version: String,
-    /// The plan's hash.
+    /// The hash of the plan.
     pub plan_hash: String,
     /// Whether this version can read the plan; else it is guessed from the cells.
     pub plan_is_known: bool,

@@ -35,9 +35,9 @@ pub struct Summary {
 /// A number of the result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyFigure {
-    /// What it is.
+    /// The name of the figure.
     pub name: String,
-    /// With its unit.
+    /// The value with its unit.
     pub value: String,
     /// Ends of its 95 % interval, without a unit; empty where there is none.
     pub interval: String,

@@ -10,11 +10,11 @@ use super::page::Table;
 pub struct Figure {
     /// What it is called in links and files: letters, digits and hyphens.
     pub name: String,
-    /// What it shows.
+    /// The title, which says what the figure shows.
     pub title: String,
     /// From above to below. Series of the same name have the same colour in all panels and are hidden together.
     pub panels: Vec<Panel>,
-    /// How panels stand.
+    /// The arrangement of the panels.
     pub layout: Layout,
     /// The same as a table.
     pub table: Table,
@@ -34,15 +34,15 @@ pub enum Layout {
 pub struct Panel {
     /// Above it; may be empty.
     pub title: String,
-    /// To the right.
+    /// The horizontal axis, with values that grow to the right.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis, with values that grow upwards.
     pub y: Axis,
-    /// What is drawn.
+    /// The series that are drawn in this panel.
     pub series: Vec<Series>,
 }
 
-/// An axis.
+/// An axis of a panel, with its label and its scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// What it counts, with the unit.
@@ -81,10 +81,10 @@ impl Axis {
     }
 }
 
-/// What belongs together.
+/// A series of values that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// The name of the series, as the legend shows it.
     pub name: String,
     /// What it stands for; decides the colour.
     pub role: Role,

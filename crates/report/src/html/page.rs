@@ -8,7 +8,7 @@ use super::figure::Figure;
 use crate::number::{NOTHING, ends, three_digits};
 use crate::summary::Summary;
 
-/// A report.
+/// A report as a page of sections, with a summary for the terminal.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
     /// What it is about, in a few words.
@@ -21,7 +21,7 @@ pub struct Page {
     pub marks: Vec<Mark>,
     /// Warnings; they come before everything else.
     pub warnings: Vec<PageWarning>,
-    /// In their order.
+    /// The sections of the report, in the order in which they are shown.
     pub sections: Vec<Section>,
     /// What a terminal shows of all this at first.
     pub summary: Summary,
@@ -34,16 +34,16 @@ pub struct Page {
 pub struct Mark {
     /// One to three words.
     pub word: String,
-    /// In one sentence.
+    /// The meaning of the mark, in one sentence.
     pub meaning: String,
 }
 
-/// A warning.
+/// A warning as the page shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageWarning {
     /// In two or three words.
     pub title: String,
-    /// What was seen.
+    /// What was observed that caused the warning.
     pub observed: String,
     /// What to try; may be empty.
     pub advice: String,
@@ -52,11 +52,11 @@ pub struct PageWarning {
 /// A part of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {
-    /// What it shows.
+    /// The title, which says what the section shows.
     pub title: String,
     /// How to read it; may be empty.
     pub note: String,
-    /// In their order.
+    /// The blocks of the section, in the order in which they are shown.
     pub blocks: Vec<Block>,
     /// Whether only a file has room for it.
     pub appendix: bool,
@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// A table's cell.
+/// A cell of a table: text or a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// Words.
@@ -131,7 +131,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Words.
+    /// A cell with text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }

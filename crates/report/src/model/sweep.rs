@@ -11,7 +11,7 @@ use crate::sheet::{Sheet, wrap};
 /// Predictions along one key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepTable {
-    /// The key.
+    /// The key of the network file whose value changes.
     pub key: String,
     /// What stands behind its values; empty for plain numbers.
     pub unit: String,

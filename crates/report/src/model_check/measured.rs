@@ -36,7 +36,7 @@ pub struct Measured {
 pub struct MeasuredAccounts {
     /// Handed to the stations' kernels.
     pub sent: u64,
-    /// That arrived.
+    /// Packets that arrived at their destination.
     pub received: u64,
     /// That the network dropped, by the cause that the wire's accounts name.
     pub dropped: BTreeMap<String, u64>,

@@ -15,10 +15,10 @@ use crate::sheet::{page, section, wrap};
 use crate::stored_page::page_warning;
 use crate::summary::{Next, Summary};
 
-/// A stored signature.
+/// A signature of a stored run.
 #[derive(Debug, Clone)]
 pub struct StoredSignature {
-    /// The run's name.
+    /// The name of the run.
     pub name: String,
     /// What was measured where and when, in a line.
     pub about: String,

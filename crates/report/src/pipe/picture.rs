@@ -26,7 +26,7 @@ pub enum Graph {
 pub struct NamedSignature<'a> {
     /// Its name in the legend.
     pub name: &'a str,
-    /// Its verdict.
+    /// The verdict of the signature, with the values to draw.
     pub verdict: &'a PipeVerdict,
 }
 

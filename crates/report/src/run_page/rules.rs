@@ -52,7 +52,7 @@ impl RunMark {
 pub struct RuleFacts<'a> {
     /// What the cells amount to.
     pub verdict: &'a Verdict,
-    /// What was asked.
+    /// The plan of the run: what was asked for.
     pub plan: &'a Plan,
     /// Whether a setting of the machine changed under way.
     pub changed: bool,
