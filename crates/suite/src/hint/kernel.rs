@@ -71,9 +71,9 @@ impl Share {
 /// Bounds of an area, as shares of the unit square.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// From below.
+    /// The lower bound of the area, as a share of the unit square.
     pub lower: f64,
-    /// From above.
+    /// The upper bound of the area, as a share of the unit square.
     pub upper: f64,
 }
 

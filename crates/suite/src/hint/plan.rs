@@ -140,7 +140,7 @@ pub struct HintPoint {
 }
 
 impl HintPoint {
-    /// The bounds.
+    /// The lower and the upper bound of the area.
     pub const fn bounds(&self) -> Bounds {
         Bounds { lower: self.lower, upper: self.upper }
     }

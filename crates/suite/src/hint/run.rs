@@ -44,7 +44,7 @@ pub struct HintResult {
     pub version: u32,
     /// Two processes; absent before anything was measured of them.
     pub two: Option<HintVerdict>,
-    /// One process.
+    /// The result of one process; absent before anything was measured of it.
     pub one: Option<HintVerdict>,
     /// One-way times of 16-byte messages in seconds: before HINT, and after.
     pub message_seconds: Vec<Estimate>,

@@ -27,7 +27,7 @@ pub struct HintVerdict {
     pub processes: u64,
     /// One step for each number of intervals.
     pub steps: Vec<HintStep>,
-    /// The highest QUIPS.
+    /// The highest QUIPS (quality improvements per second) of all steps.
     pub peak_quips: f64,
     /// Net QUIPS: the area under QUIPS against the logarithm of time.
     pub net_quips: f64,

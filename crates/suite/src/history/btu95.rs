@@ -31,10 +31,10 @@ pub struct History {
     pub rankings: Vec<Ranking>,
 }
 
-/// One machine.
+/// The published numbers of one machine of 1995, and what follows from its rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MachineHistory {
-    /// Which machine.
+    /// The machine that the numbers belong to.
     pub machine: Machine,
     /// Tables 5 and A17 as printed, Mb/s.
     pub published_megabits_per_second: Means,
@@ -53,15 +53,15 @@ pub struct MachineHistory {
 /// What Table 4 says of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Configuration {
-    /// Integer performance.
+    /// The `SPECint92` rating, which tells the speed of integer work.
     pub specint92: f64,
     /// Price in US dollars of the time.
     pub price_usd: f64,
-    /// Operating system.
+    /// The operating system of the machine.
     pub system: &'static str,
-    /// Processor.
+    /// The processor of the machine.
     pub processor: &'static str,
-    /// Network interface.
+    /// The network interface of the machine.
     pub network: &'static str,
 }
 
@@ -78,7 +78,7 @@ pub struct Ranking {
     pub order: Vec<(Machine, f64)>,
 }
 
-/// Recomputes everything.
+/// Recomputes all numbers of the 1995 paper from its printed rows.
 pub fn history() -> History {
     let rows = Rows::read();
     let mut machines: Vec<MachineHistory> =

@@ -39,7 +39,7 @@ pub struct History {
 /// One case of the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Case {
-    /// Its name.
+    /// The name of the case.
     pub name: &'static str,
     /// Background packets per second.
     pub background_packets_per_second: f64,
@@ -57,7 +57,7 @@ pub struct Case {
     pub mean_packet_bits: f64,
     /// As printed, or as fits: share of the network's rate in data.
     pub printed_utilization: f64,
-    /// The same, recomputed.
+    /// The share of the network's rate in data, recomputed.
     pub utilization: f64,
     /// Share of time in packets, propagation and contention.
     pub utilization_with_collisions: f64,
@@ -166,7 +166,7 @@ impl Printed {
     }
 }
 
-/// Recomputes everything.
+/// Recomputes all numbers of the report's model (Figures 9 to 11).
 pub fn history() -> History {
     let printed = Printed::read();
     let cases: Vec<Case> = printed.iter().map(Printed::case).collect();

@@ -56,7 +56,7 @@ pub struct History {
     pub claims: Vec<Claim>,
 }
 
-/// Recomputes everything.
+/// Recomputes all comparisons from the paper's tables.
 pub fn history() -> History {
     let tables = tables::read();
     let (sensitivities, variances) = (sensitivity::all(&tables), variance::all(&tables));

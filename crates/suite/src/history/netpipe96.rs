@@ -23,7 +23,7 @@ const ETHERNET_CROSSES_FDDI_BYTES: f64 = 163.0;
 /// Everything about the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct History {
-    /// The figures' curves.
+    /// The curves of the paper's figures.
     pub curves: Vec<Curve>,
     /// What a second layer costs on the same hosts and fibre (Figure 8).
     pub layer: LayerCost,
@@ -31,25 +31,25 @@ pub struct History {
     pub claims: Vec<Claim>,
 }
 
-/// One curve.
+/// A curve of a figure, as points that were read off.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
     /// Protocol, network, and what is special.
     pub name: &'static str,
     /// The figure that shows it.
     pub figure: &'static str,
-    /// Its points.
+    /// The points of the curve that were read off.
     pub points: Vec<Point>,
     /// Time of the first point: the paper's latency.
     pub latency_seconds: Option<f64>,
-    /// The highest point.
+    /// The rate of the highest point, in bits per second.
     pub maximum_bits_per_second: f64,
     /// Recomputed: the size at which half the last point's rate is reached, latency times rate (Hockney's n 1/2): the
     /// saturation point that the paper draws by hand.
     pub half_rate_bits: Option<f64>,
 }
 
-/// One point.
+/// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
     /// Figure it was read off.
@@ -62,7 +62,7 @@ pub struct Point {
     pub seconds: Option<f64>,
     /// The rate as the figure has it.
     pub printed_bits_per_second: Option<f64>,
-    /// Size over time.
+    /// The rate recomputed as size over time, in bits per second; absent where one of them is unknown.
     pub bits_per_second: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ impl Point {
 /// MPI beside the TCP it runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LayerCost {
-    /// More latency.
+    /// The latency that MPI adds, in seconds.
     pub latency_seconds: f64,
     /// Latency with the layer over that without.
     pub latency_ratio: f64,
@@ -84,7 +84,7 @@ pub struct LayerCost {
     pub maximum_ratio: f64,
 }
 
-/// Recomputes everything.
+/// Recomputes all numbers of the 1996 paper from the points of its figures.
 pub fn history() -> History {
     let curves = curves();
     let [tcp, mpi] = ["TCP over ATM", "MPI over ATM"].map(|name| curve(&curves, name));

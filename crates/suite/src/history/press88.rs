@@ -45,9 +45,9 @@ pub struct History {
 /// One line of Figure 3.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Task {
-    /// What was done.
+    /// The name of the task.
     pub name: &'static str,
-    /// Its times.
+    /// The times of the task, by the number of background stations.
     pub times: Vec<Time>,
 }
 
@@ -77,7 +77,7 @@ pub struct Pause {
     pub share_below_zero: f64,
 }
 
-/// Recomputes everything.
+/// Recomputes all numbers of the 1988 paper: Figure 3, and the pauses of NORM.BAS.
 pub fn history() -> History {
     let tasks = tasks();
     let pauses = [(1.0, 0.25), (1.0, 0.5), (1.0, 1.0), (2.0, 3.0)].map(|(mean, deviation)| pause(mean, deviation));

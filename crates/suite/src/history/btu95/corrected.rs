@@ -13,9 +13,9 @@ use crate::history::ReferencePoint;
 /// ratings used this rule for two machines and another for the other two, and contain slips.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Corrected {
-    /// Which machine.
+    /// The machine that was rated.
     pub machine: Machine,
-    /// The rating.
+    /// The recomputed rating, in bits per second.
     pub bits_per_second: f64,
     /// How far it would move with other components (95 %): no measurement error, since nothing was repeated.
     pub over_components_bits_per_second: Option<Interval>,
@@ -23,7 +23,7 @@ pub struct Corrected {
     pub published_bits_per_second: f64,
     /// By message size: (bytes, bits per second).
     pub per_size: Vec<(u64, f64)>,
-    /// Table 4.
+    /// The machine's configuration, from Table 4.
     pub configuration: Configuration,
 }
 

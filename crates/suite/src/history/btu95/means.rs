@@ -24,7 +24,7 @@ impl Half {
     }
 }
 
-/// Which mean.
+/// The kind of mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeanKind {
@@ -67,17 +67,17 @@ impl MeanKind {
 /// A printed mean beside the one that its rows give.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MeanCheck {
-    /// The table's name.
+    /// The name of the table in the paper.
     pub table: &'static str,
     /// The host activity that ran at the same time.
     pub activity: Activity,
-    /// Whose times.
+    /// The half of the table: the times of the network or of the host activity.
     pub half: Half,
-    /// Which mean.
+    /// The kind of mean that is checked.
     pub kind: MeanKind,
-    /// Message size.
+    /// The message size, in bytes.
     pub message_bytes: u64,
-    /// As printed.
+    /// The mean as the paper prints it, in seconds.
     pub printed_seconds: f64,
     /// From the six rows above it.
     pub recomputed_seconds: f64,

@@ -11,7 +11,7 @@ const PENALTIES: &str = include_str!("../../../data/btu95_penalties.csv");
 /// As for the means: two decimals, sometimes cut.
 const TOLERANCE_SECONDS: f64 = 0.0101;
 
-/// Who pays.
+/// The activity that takes longer because the other one runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -24,13 +24,13 @@ pub enum Side {
 /// A cell of Table 2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PenaltyCheck {
-    /// Message size.
+    /// The message size, in bytes.
     pub message_bytes: u64,
-    /// The host activity.
+    /// The host activity that ran at the same time.
     pub activity: Activity,
-    /// Who pays.
+    /// The activity that takes longer.
     pub side: Side,
-    /// As printed.
+    /// The penalty as Table 2 prints it, in seconds.
     pub printed_seconds: f64,
     /// The mean over the six components of how much longer it took than alone, gains counted as nothing.
     pub recomputed_seconds: f64,

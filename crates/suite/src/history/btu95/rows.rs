@@ -36,7 +36,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// All of them.
+    /// All four machines of the 1995 paper.
     pub const ALL: [Self; 4] = [Self::Sparc10, Self::Dec, Self::Pc, Self::Sgi];
 
     /// As people read it.
@@ -61,7 +61,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// A host activity.
+/// A host activity of the 1995 paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Activity {
     /// Floating point.

@@ -14,17 +14,17 @@ const RECTANGLES: f64 = 780.0;
 /// What one line allows, and what was reached on it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// The line's rate.
+    /// The rate of the line, in bits per second.
     pub bits_per_second: f64,
     /// Items that fit: the rate over 8 bits times 20 bytes.
     pub items_per_second: f64,
     /// With start and stop bits on the line (10 bits to the byte): below what was measured, so the line had none.
     pub with_start_stop_items_per_second: f64,
-    /// Construction as measured.
+    /// The measured rate of construction, in items per second.
     pub construction_items_per_second: f64,
     /// Its share of the ceiling.
     pub construction_share: f64,
-    /// Batch as measured.
+    /// The measured rate in batches, in items per second.
     pub batch_items_per_second: f64,
     /// Its share of the ceiling.
     pub batch_share: f64,

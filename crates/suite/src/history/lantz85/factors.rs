@@ -26,11 +26,11 @@ pub struct Factor {
 /// The middle and the ends of some comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bounds {
-    /// Median.
+    /// The median of the comparisons.
     pub median: f64,
-    /// Smallest.
+    /// The smallest of the comparisons.
     pub low: f64,
-    /// Largest.
+    /// The largest of the comparisons.
     pub high: f64,
 }
 

@@ -9,7 +9,7 @@ use super::tables::Table;
 pub struct Repeated {
     /// The row's name, as printed.
     pub line: &'static str,
-    /// The configuration.
+    /// The configuration that several tables have.
     pub configuration: &'static str,
     /// The unit of the rates.
     pub unit: &'static str,

@@ -14,13 +14,13 @@ use super::tables::{Table, printed};
 /// One comparison within one table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sensitivity {
-    /// The table.
+    /// The number of the table in the paper.
     pub table: &'static str,
     /// What was made faster.
     pub part: &'static str,
     /// Which rate was measured.
     pub rate: &'static str,
-    /// The configuration.
+    /// The configuration that is compared.
     pub configuration: &'static str,
     /// The part's speed after over before.
     pub part_ratio: f64,

@@ -4,14 +4,14 @@ use serde::Serialize;
 
 const TABLES: &str = include_str!("../../../data/lantz85_tables.csv");
 
-/// One table.
+/// A table of the paper, as printed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
     /// Its number in the paper.
     pub number: &'static str,
     /// The heads of its columns: configurations, line rates.
     pub columns: Vec<&'static str>,
-    /// Its rows.
+    /// The rows of the table.
     pub lines: Vec<Line>,
 }
 
@@ -26,17 +26,17 @@ pub struct Line {
     pub cells: Vec<Cell>,
 }
 
-/// One value.
+/// A value of a row, with the column that it stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cell {
-    /// Which column.
+    /// The head of the column.
     pub column: &'static str,
-    /// As printed.
+    /// The value as the paper prints it, in the unit of its row.
     pub value: f64,
 }
 
 impl Table {
-    /// A printed value.
+    /// The printed value of row `line` and column `column`; `None` where the table has none.
     pub fn value(&self, line: &str, column: &str) -> Option<f64> {
         let line = self.lines.iter().find(|one| one.name == line)?;
         line.cells.iter().find(|cell| cell.column == column).map(|cell| cell.value)

@@ -10,7 +10,7 @@ use super::tables::{Table, printed};
 /// One table of two factors, divided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Division {
-    /// The table.
+    /// The number of the table in the paper.
     pub table: &'static str,
     /// Which of its rates, or which part of it.
     pub part: &'static str,

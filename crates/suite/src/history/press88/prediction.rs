@@ -44,7 +44,7 @@ pub enum Service {
 /// One task by the closed form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PredictedTask {
-    /// The task.
+    /// The name of the task.
     pub name: &'static str,
     /// f: seconds that its visits take the server, if they were the background's, over its time without load. Above 1
     /// means that a background transaction holds the server longer than a foreground visit does.
