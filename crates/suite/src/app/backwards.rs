@@ -13,7 +13,7 @@ const LEAST_SHARE: f64 = 1e-6;
 /// Halvings of that range; its logarithm is known to 1e-12 of it then.
 const HALVINGS: u32 = 40;
 
-/// What is asked.
+/// The questions that the closed forms answer backwards, from a wanted result.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Questions {
     /// A picture has to take less than this: how many round trips may it have?

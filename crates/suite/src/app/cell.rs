@@ -10,7 +10,7 @@ use crate::network::HostName;
 /// A picture, drawn in one way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AppCell {
-    /// The picture.
+    /// The picture that is drawn.
     pub workload: Workload,
     /// Who waits for whom.
     pub protocol: Protocol,

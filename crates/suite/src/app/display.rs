@@ -38,12 +38,12 @@ impl Display {
         Ok(())
     }
 
-    /// What is shown.
+    /// The picture that the display shows now.
     pub const fn picture(&self) -> &Picture {
         &self.picture
     }
 
-    /// What is kept.
+    /// The display file, in which the display stores the items.
     pub const fn file(&self) -> &DisplayFile {
         &self.file
     }

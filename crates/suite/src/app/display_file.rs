@@ -72,7 +72,7 @@ impl DisplayFile {
         Ok(())
     }
 
-    /// Items, calls included.
+    /// The number of items in the file, calls of symbols included.
     pub const fn items(&self) -> usize {
         self.items
     }

@@ -8,7 +8,7 @@ use super::{Mix, Niceness, Protocol, Request, Speeds, Workload};
 /// What both ends have agreed on before they meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drawing {
-    /// The picture.
+    /// The picture that is drawn.
     pub workload: Workload,
     /// Who waits for whom.
     pub protocol: Protocol,
@@ -97,7 +97,7 @@ pub struct Drawn {
 /// What the display accounts for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Displayed {
-    /// Pictures drawn.
+    /// The number of pictures that were drawn.
     pub pictures: u64,
     /// How long each took here: from the first request's arrival until it was drawn.
     #[serde(rename = "spans_ns")]

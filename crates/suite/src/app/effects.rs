@@ -30,7 +30,7 @@ pub struct FactorShares {
 /// What one factor does, averaged over all levels of the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorRow {
-    /// Its name.
+    /// The name of the factor.
     pub factor: &'static str,
     /// Its levels, as they were asked for.
     pub levels: [String; 2],
@@ -47,7 +47,7 @@ pub struct FactorRow {
 /// What two factors do together beyond what each does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairRow {
-    /// Their names.
+    /// The names of the two factors.
     pub factors: [&'static str; 2],
     /// Share of the variance of ln(rate).
     pub share: Estimate,

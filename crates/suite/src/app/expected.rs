@@ -47,9 +47,9 @@ fn message(octets: u64, segment: impl Fn(usize) -> Option<Passage>) -> Option<Pa
 /// What each end computes for one request, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Work {
-    /// The application.
+    /// The time that the application computes for one request, in seconds.
     pub application: f64,
-    /// The display.
+    /// The time that the display computes for one request, in seconds.
     pub display: f64,
 }
 

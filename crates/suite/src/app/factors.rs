@@ -346,9 +346,9 @@ pub struct Lines(Vec<Line>);
 /// A line with the display at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// The display's station.
+    /// The station on which the display runs.
     pub display: HostName,
-    /// The line's rate.
+    /// The rate of the line.
     pub rate: BitRate,
     /// From one end to the other.
     pub delay: Span,

@@ -3,9 +3,9 @@
 /// A place in the picture, or a displacement: pixels to the right and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Point {
-    /// To the right.
+    /// The distance to the right, in pixels.
     pub x: i32,
-    /// Down.
+    /// The distance down, in pixels.
     pub y: i32,
 }
 
@@ -28,7 +28,7 @@ impl Point {
 pub struct Symbol(pub u16);
 
 impl Symbol {
-    /// The picture itself.
+    /// Symbol 0, which is the picture itself.
     pub const PICTURE: Self = Self(0);
 }
 
@@ -46,7 +46,7 @@ pub enum Stipple {
 }
 
 impl Stipple {
-    /// All four.
+    /// All four patterns, in the order of their declaration.
     pub const ALL: [Self; 4] = [Self::Full, Self::Grey, Self::Falling, Self::RaisingNetwork];
 
     /// Whether the pattern covers a pixel. It belongs to the picture, not to the rectangle, so that rectangles that

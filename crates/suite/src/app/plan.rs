@@ -25,10 +25,10 @@ pub struct AppPlan {
     /// What every plan says; of the two stations the first is the application's, the second the display's.
     #[serde(flatten)]
     pub frame: Frame,
-    /// The pictures.
+    /// The pictures that are drawn, each listed once.
     #[serde(deserialize_with = "border::once")]
     pub workloads: Vec<Workload>,
-    /// The protocols.
+    /// The protocols with which they are drawn, each listed once.
     #[serde(deserialize_with = "border::once")]
     pub protocols: Vec<Protocol>,
     /// What carries them. Cells that a carrier cannot carry are left out.
@@ -43,7 +43,7 @@ pub struct AppPlan {
     /// How much both ends give way to other processes of their hosts.
     #[serde(default, skip_serializing_if = "Niceness::is_usual")]
     pub nice: Niceness,
-    /// What [`Workload::Mix`] is.
+    /// The requests and responses of [`Workload::Mix`]; absent when the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
     /// The host on which a relay runs, for [`Carrier::Relay`].

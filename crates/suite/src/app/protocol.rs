@@ -130,7 +130,7 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// All of them.
+    /// All nine carriers, in the order of their declaration.
     pub const ALL: [Self; 9] = [
         Self::Tcp,
         Self::TcpNagle,

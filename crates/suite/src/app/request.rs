@@ -19,7 +19,7 @@ const BITS: u8 = 10;
 /// In the second octet: show the item at once.
 const SHOWN: u8 = 0x80;
 
-/// One request.
+/// A request of the application to the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// Adds an item to a symbol.

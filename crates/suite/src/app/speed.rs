@@ -79,10 +79,10 @@ impl fmt::Display for Speed {
 /// The speeds of both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Speeds {
-    /// The application's.
+    /// The processor speed of the application, in per cent of full speed.
     #[serde(rename = "application_percent")]
     pub application: Speed,
-    /// The display's.
+    /// The processor speed of the display, in per cent of full speed.
     #[serde(rename = "display_percent")]
     pub display: Speed,
 }
@@ -97,9 +97,9 @@ impl Speeds {
 /// How much both ends give way to other processes of their hosts: 0, as usual, to 19 (nice(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Niceness {
-    /// The application's process.
+    /// The niceness of the application's process, from 0 to 19 (nice(2)).
     pub application: u8,
-    /// The display's process.
+    /// The niceness of the display's process, from 0 to 19 (nice(2)).
     pub display: u8,
 }
 

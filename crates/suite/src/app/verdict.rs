@@ -35,7 +35,7 @@ pub struct AppVerdict {
     pub bandwidth: Vec<Bandwidth>,
     /// The picture of each workload: SHA-256, and whether every way of drawing left it.
     pub pictures: Vec<PictureDigest>,
-    /// Warnings.
+    /// The warnings about the result.
     pub warnings: Vec<Warning>,
 }
 
@@ -70,7 +70,7 @@ pub struct AppRow {
 /// What a display keeps of a picture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// The picture.
+    /// The picture that the display stores.
     pub workload: Workload,
     /// The display file, 20 octets an item.
     #[serde(rename = "file_bytes")]
@@ -78,7 +78,7 @@ pub struct Memory {
     /// Memory that the display was seen to hold for it.
     #[serde(rename = "memory_bytes")]
     pub memory: Bytes,
-    /// The bitmap.
+    /// The size of the picture's bitmap.
     #[serde(rename = "bitmap_bytes")]
     pub bitmap: Bytes,
 }
@@ -90,7 +90,7 @@ pub struct ProtocolShares {
     pub carrier: Carrier,
     /// The protocol's share: 0 to 1.
     pub protocol: f64,
-    /// The picture's.
+    /// The share of the variance that the picture makes, from 0 to 1.
     pub workload: f64,
     /// What neither makes alone.
     pub interaction: f64,
@@ -99,7 +99,7 @@ pub struct ProtocolShares {
 /// The picture that every way of drawing has to leave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PictureDigest {
-    /// The picture.
+    /// The picture that is drawn.
     pub workload: Workload,
     /// SHA-256 of its bits.
     pub digest: String,

@@ -35,7 +35,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// All pictures.
+    /// All workloads that are pictures; [`Self::Mix`] is not among them.
     pub const ALL: [Self; 4] = [Self::Vectors, Self::Rectangles, Self::StructuredRectangles, Self::Text];
 
     /// The name on command lines and in stored runs.

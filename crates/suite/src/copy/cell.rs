@@ -10,7 +10,7 @@ use super::{Background, Cache, Direction, Program, Storage};
 /// A file, copied in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CopyCell {
-    /// What copies.
+    /// The program that copies the file.
     pub program: Program,
     /// How large the file is.
     #[serde(rename = "size_bytes")]

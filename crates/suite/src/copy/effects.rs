@@ -14,13 +14,13 @@ const LARGE: Bytes = Bytes::new(100_000_000);
 /// T = fixed + S / rate for one program, storage and background, by least squares of relative errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
-    /// What copies.
+    /// The program that copies the files.
     pub program: Program,
-    /// Which end connects.
+    /// Which end connects to the other.
     pub direction: Direction,
-    /// On what.
+    /// The storage that the files stand on.
     pub storage: Storage,
-    /// Beside what.
+    /// The background traffic during the copies.
     #[serde(rename = "background_thousandths")]
     pub background: Background,
     /// What a file of no size would take, in seconds (95 %).
@@ -80,7 +80,7 @@ pub struct CopyChain {
     /// Program, size, storage and background.
     #[serde(flatten)]
     pub cell: CopyCell,
-    /// Its factors.
+    /// The factors of the chain.
     #[serde(flatten)]
     pub chain: Chain,
     /// Contention once more, as a ratio of geometric means with its interval (95 %): the chain is of medians.
@@ -122,14 +122,14 @@ pub struct StorageEffect {
     /// Of the largest file.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// The four times.
+    /// The four times that are compared.
     #[serde(flatten)]
     pub times: TwoByTwo,
     /// What disks cost without a program, what the program costs without disks, what the product misses of both: ratios.
     pub disk_effect: f64,
-    /// See there.
+    /// The cost of the program without disks, as a ratio of times.
     pub program_effect: f64,
-    /// See there.
+    /// What the product of both effects misses, as a ratio.
     pub interaction: f64,
     /// The interaction is more than a tenth in ln: stages overlap, or get into each other's way.
     pub stages_interact: bool,

@@ -184,7 +184,7 @@ pub struct FileEnd {
 pub struct FileCopied {
     /// SHA-256 of the source, in hexadecimal digits.
     pub source_digest: String,
-    /// The copy.
+    /// The account of the copy: its bytes, its steps and its digest.
     pub copy: FileEnd,
 }
 

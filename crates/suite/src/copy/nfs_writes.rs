@@ -32,7 +32,7 @@ impl NfsWrites {
         self.window.into()
     }
 
-    /// Octets of one.
+    /// The size of one WRITE, from 1 KiB to 1024 KiB.
     pub fn block(self) -> Bytes {
         Bytes::new(u64::from(self.block_kibibytes) << 10)
     }

@@ -11,11 +11,11 @@ pub struct PacketCount {
     pub at: Span,
     /// Packets sent, and their octets without what Ethernet puts around them but its header.
     pub sent: u64,
-    /// See there.
+    /// The octets of the packets sent, with their Ethernet headers and nothing else of Ethernet.
     pub sent_octets: u64,
     /// The same of what was received.
     pub received: u64,
-    /// See there.
+    /// The octets of the packets received, with their Ethernet headers and nothing else of Ethernet.
     pub received_octets: u64,
 }
 
@@ -30,14 +30,14 @@ pub struct PacketSecond {
     pub sent_octets: Option<f64>,
     /// The same of what was received.
     pub received_per_second: f64,
-    /// See there.
+    /// The mean octets of a packet received in this second; absent when none was received.
     pub received_octets: Option<f64>,
 }
 
 /// How a copy went, second by second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Packets {
-    /// Its seconds.
+    /// The seconds of the copy, in their order.
     pub seconds: Vec<PacketSecond>,
     /// Where it changes from its start to what it is then, if it does.
     pub change: Option<PacketChange>,
@@ -50,7 +50,7 @@ pub struct PacketChange {
     pub at: f64,
     /// Packets sent a second before it, as a mean.
     pub before: f64,
-    /// And after it.
+    /// Packets sent per second after that change, as a mean.
     pub after: f64,
 }
 

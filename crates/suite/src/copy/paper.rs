@@ -8,7 +8,7 @@ use super::CopyChain;
 /// A range of ratios that the report gives, and the same here.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PaperRow {
-    /// Which ratio.
+    /// The name of the ratio.
     pub what: &'static str,
     /// Where it stands there.
     pub source: &'static str,

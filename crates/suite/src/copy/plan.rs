@@ -24,7 +24,7 @@ pub struct CopyPlan {
     /// What every plan says; of the stations the first has the file, the second gets it.
     #[serde(flatten)]
     pub frame: Frame,
-    /// What copies.
+    /// The programs that copy the files.
     #[serde(deserialize_with = "border::levels")]
     pub programs: Vec<Program>,
     /// How large the files are.

@@ -62,7 +62,7 @@ impl Mode {
 /// What a sender of a paced stream is to hold, by what its receiver tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Hold {
-    /// How.
+    /// The mode, which says what stays fixed while files are copied.
     pub mode: Mode,
     /// Share of time that is to arrive, 0 to 1.
     #[serde(rename = "asked_share")]
@@ -136,7 +136,7 @@ impl Servo {
         BitRate::from_bits_per_second((self.offered * self.rate.bits_per_second() as f64).round() as u64)
     }
 
-    /// Where it is.
+    /// The state of the servo: still settling, settled, or given up after 10 s.
     pub const fn state(&self) -> State {
         self.state
     }

@@ -12,7 +12,7 @@ const FEWEST: usize = 5;
 /// Seconds of one cell's copies. Nothing is left out but from the trimmed mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many copies.
+    /// The number of copies.
     pub count: usize,
     /// Mean without the shortest and the longest; from five copies on.
     pub trimmed_mean: Option<f64>,

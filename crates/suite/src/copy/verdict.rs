@@ -37,7 +37,7 @@ pub struct CopyVerdict {
     /// Times of that report, where the plan wants them in the picture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paper_times: Vec<PaperTime>,
-    /// Warnings.
+    /// The warnings about the result.
     pub warnings: Vec<Warning>,
 }
 
@@ -73,7 +73,7 @@ pub struct CopyRow {
 }
 
 impl CopyRow {
-    /// The median.
+    /// The median time of the copies, in seconds; `None` without a valid one.
     pub fn median(&self) -> Option<f64> {
         self.seconds.map(|summary| summary.median.value)
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// and the background stations are 1, 2 and so on.
 pub const SETUP_CLIENT: u32 = 1_000_000;
 
-/// A server's account.
+/// What a file server did for its clients.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FilesServed {
     /// One for each client.
@@ -27,7 +27,7 @@ impl FilesServed {
 pub struct ServedClient {
     /// The number that it gave of itself.
     pub client: u32,
-    /// Calls answered.
+    /// The number of calls that the server answered.
     pub operations: u64,
     /// Octets of files that it read.
     #[serde(rename = "read_bytes")]
@@ -88,7 +88,7 @@ pub struct Share {
 /// A background station's account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StationDone {
-    /// Transactions that ended.
+    /// The number of transactions that ended.
     pub transactions: u64,
     /// Operations, those that made its file among them.
     pub operations: u64,

@@ -19,9 +19,9 @@ pub enum Level {
 /// A task at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LanCell {
-    /// The load.
+    /// The load level: the station's own disk, or a number of background stations.
     pub level: Level,
-    /// The task.
+    /// The task that is measured.
     pub task: Task,
 }
 

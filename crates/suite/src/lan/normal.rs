@@ -21,7 +21,7 @@ impl NormalPauses {
         Self { mean, deviation, random, spare: None }
     }
 
-    /// The next pause.
+    /// Draws the next pause; a negative number becomes a pause of zero.
     pub fn draw(&mut self) -> Span {
         let z = self.standard_normal();
         // Negative numbers become a span of zero.

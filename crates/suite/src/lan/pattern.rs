@@ -20,7 +20,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them.
+    /// All four patterns of a transaction.
     pub const ALL: [Self; 4] = [Self::Record, Self::Mixed, Self::Metadata, Self::SmallFiles];
 
     /// Of ten transactions of [`Self::Mixed`] so many read.

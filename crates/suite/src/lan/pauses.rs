@@ -41,7 +41,7 @@ pub enum Pauses {
     },
 }
 
-/// Draws pauses.
+/// Draws pauses of one distribution, one after the other.
 #[derive(Debug, Clone)]
 pub enum PauseStream {
     /// The polar method.
@@ -75,7 +75,7 @@ impl Pauses {
 }
 
 impl PauseStream {
-    /// The next pause.
+    /// Draws the next pause.
     pub fn draw(&mut self) -> Span {
         match self {
             Self::Normal(pauses) => pauses.draw(),

@@ -37,13 +37,13 @@ pub struct LanPlan {
     /// background, several on a host where there are fewer hosts. On a share there is no server among them.
     #[serde(flatten)]
     pub frame: Frame,
-    /// The tasks.
+    /// The tasks that are measured, each listed once.
     #[serde(deserialize_with = "border::once")]
     pub tasks: Vec<Task>,
     /// How many background stations are at work.
     #[serde(deserialize_with = "levels")]
     pub levels: Vec<u32>,
-    /// What they do.
+    /// The work that the background stations do, such as transactions of one pattern.
     pub work: StationWork,
     /// How large the tasks' files are.
     pub sizes: FileSizes,

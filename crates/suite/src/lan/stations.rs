@@ -18,7 +18,7 @@ const NANO: f64 = 1e-9;
 pub struct LevelStations {
     /// How many there are.
     pub count: u32,
-    /// Each of them.
+    /// The row of each background station.
     pub stations: Vec<StationRow>,
     /// How they compare; none where there is one.
     pub spread: Option<Spread>,
@@ -30,14 +30,14 @@ pub struct LevelStations {
     pub per_second: Option<f64>,
 }
 
-/// A background station.
+/// A background station and its transactions, over all cells of a level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StationRow {
     /// Its number, from 1.
     pub number: u32,
     /// The host that it is on, which may have several.
     pub station: HostName,
-    /// Its transactions.
+    /// The number of its transactions.
     pub transactions: u64,
     /// Their mean time, in seconds.
     pub mean_seconds: Option<f64>,

@@ -94,7 +94,7 @@ impl Task {
         Self::FmIndex,
     ];
 
-    /// All of them.
+    /// All ten tasks of a foreground station.
     pub const ALL: [Self; 10] = [
         Self::WpLoadProgram,
         Self::WpLoadDocument,

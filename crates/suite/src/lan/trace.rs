@@ -56,7 +56,7 @@ pub struct OperationTrace {
     most_files: usize,
 }
 
-/// One operation.
+/// An operation of a trace, on one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedOperation {
     /// When it is due, from the trace's beginning.
@@ -111,7 +111,7 @@ pub struct TracedFile {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {problem}")]
 pub struct TraceError {
-    /// From 1.
+    /// The number of the line that is wrong, counted from 1.
     pub line: usize,
     /// What, and what would be right.
     pub problem: String,
@@ -171,7 +171,7 @@ impl OperationTrace {
         &self.operations
     }
 
-    /// The files' names.
+    /// The names of all files of the trace.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -33,7 +33,7 @@ pub struct LanVerdict {
     pub share: Option<Share>,
     /// How many background stations there may be before 5 of 100 of their transactions take longer than the plan's limit.
     pub users: Option<Users>,
-    /// Warnings.
+    /// The warnings about the result.
     pub warnings: Vec<Warning>,
 }
 
@@ -73,7 +73,7 @@ pub struct LanRow {
 /// Where a task's curve bends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeenKnee {
-    /// Which task.
+    /// The task that the curve belongs to.
     pub task: Task,
     /// Background stations; none where the two highest levels do not differ.
     pub stations: Option<f64>,
