@@ -52,7 +52,7 @@ use spread::{Difference, Measured};
 pub struct Question<'a, R = Row> {
     /// What the others are measured against.
     pub base: &'a Group<R>,
-    /// The others.
+    /// The groups that are compared with the base.
     pub others: &'a [Group<R>],
     /// Earlier runs, each group of one plan on one machine; their means may differ between groups, their spread is shared.
     pub history: &'a [Group<R>],
@@ -91,7 +91,7 @@ pub struct Side {
 /// One side beside the base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside<R = Row> {
-    /// The side.
+    /// The side that is compared with the base.
     pub side: Side,
     /// Over many cells; absent when both sides have no cell in common.
     pub overall: Option<Overall>,
@@ -122,7 +122,7 @@ pub enum Over {
 /// The ratio over many cells, each with the same weight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Overall {
-    /// Over which cells.
+    /// The set of cells that the ratio covers.
     pub over: Over,
     /// How many these are.
     pub rows: usize,
@@ -163,7 +163,7 @@ pub enum Basis {
 /// One cell of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellBeside<R = Row> {
-    /// Which.
+    /// The row that both sides measured.
     pub row: R,
     /// What its speeds count.
     pub unit: Unit,
@@ -204,7 +204,7 @@ impl<R> Comparison<R> {
     pub const VERSION: u32 = 1;
 }
 
-/// Compares.
+/// Compares every other group with the base, over all cells and cell by cell.
 pub fn compare<R: ComparedRow>(question: &Question<'_, R>) -> Comparison<R> {
     let base = Logs::of_group(question.base);
     let history: Vec<Vec<Logs<R>>> = question.history.iter().map(Logs::of_group).collect();

@@ -76,11 +76,11 @@ impl fmt::Display for Aspect {
 /// Something that two plans decide differently.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanDifference {
-    /// What.
+    /// The aspect in which the two plans differ.
     pub aspect: Aspect,
-    /// The base's decision.
+    /// What the base's plan says.
     pub base: String,
-    /// The other's.
+    /// What the other plan says.
     pub other: String,
 }
 

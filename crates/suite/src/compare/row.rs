@@ -82,7 +82,7 @@ pub enum Quantity {
 pub struct StudyRow {
     /// The cell, by its name in the store.
     pub cell: String,
-    /// What of it.
+    /// The quantity that is compared.
     pub quantity: Quantity,
 }
 

@@ -21,7 +21,7 @@ pub struct Reading<R = Row> {
 /// A run as its readings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run<R = Row> {
-    /// The run's name.
+    /// The name of the run.
     pub name: String,
     /// Its valid cells, in any order.
     pub readings: Vec<Reading<R>>,
@@ -34,7 +34,7 @@ pub struct Group<R = Row> {
     pub name: String,
     /// The network they were made on.
     pub network: String,
-    /// The runs.
+    /// The runs of the group, which repeat one another.
     pub runs: Vec<Run<R>>,
 }
 

@@ -15,7 +15,7 @@ pub struct Beside {
     pub latency_more_seconds: Option<Estimate>,
     /// The latency over that of the base.
     pub latency_ratio: Option<Estimate>,
-    /// Its own maximum.
+    /// The signature's own highest throughput, in bits per second; absent when nothing was measured.
     pub maximum_bits_per_second: Option<Estimate>,
     /// The highest throughput over that of the base, both among the sizes that both have: 0.79 takes 21 %.
     pub maximum_ratio: Option<Estimate>,
@@ -30,7 +30,7 @@ pub struct Beside {
 /// One size of two signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SizeRatio {
-    /// The size.
+    /// The size of the messages.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// Throughput over that of the base.

@@ -8,11 +8,11 @@ use super::{PipePlan, Point};
 /// What a point is known by, and what it amounts to in a word.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// Transport and pattern.
+    /// The transport and the pattern, separated by a space.
     pub component: String,
-    /// The message's size.
+    /// The size of the messages.
     pub message: Bytes,
-    /// The load's name.
+    /// The name of the load.
     pub load: &'static str,
     /// Whether it counts ([`Point::is_valid`]).
     pub valid: bool,

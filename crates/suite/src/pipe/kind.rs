@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// Who sends when.
+/// The pattern of messages: which end sends, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -99,7 +99,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them.
+    /// All three patterns of messages.
     pub const ALL: [Self; 3] = [Self::PingPong, Self::Streaming, Self::Bidirectional];
 
     /// The name on command lines and in stored runs.
@@ -138,7 +138,7 @@ impl Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not {what}: give one of {allowed}")]
 pub struct UnknownName {
-    /// What was written.
+    /// The text that names nothing known.
     pub text: String,
     /// What was wanted, with its article.
     pub what: &'static str,

@@ -11,7 +11,7 @@ use super::verdict::PipeVerdict;
 /// What a layer adds and takes, beside the same path without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayerCost {
-    /// The layer.
+    /// The kind of pipe whose cost is told.
     pub kind: Kind,
     /// What it is compared with.
     pub base: Kind,

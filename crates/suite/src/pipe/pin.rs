@@ -19,7 +19,7 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// Of this end.
+    /// The number of the processor on which `end` is held.
     pub const fn of(self, end: End) -> u32 {
         match end {
             End::Near => self.near,

@@ -17,7 +17,7 @@ pub struct PipePlan {
     pub seed: u64,
     /// How bytes are moved.
     pub kind: Kind,
-    /// Who sends when.
+    /// The pattern of messages: which end sends, and when.
     pub pattern: Pattern,
     /// Pairs of processes that do this together; their throughputs are added.
     pub pairs: u32,
@@ -137,10 +137,10 @@ pub enum Check {
 pub struct SocketOptions {
     /// TCP's `TCP_NODELAY`; absent means on, as `NetPIPE` has it.
     pub no_delay: Option<bool>,
-    /// Send buffer (`SO_SNDBUF`).
+    /// The size of the send buffer (`SO_SNDBUF`); absent means the system's own choice.
     #[serde(rename = "send_buffer_bytes")]
     pub send_buffer: Option<Bytes>,
-    /// Receive buffer (`SO_RCVBUF`).
+    /// The size of the receive buffer (`SO_RCVBUF`); absent means the system's own choice.
     #[serde(rename = "receive_buffer_bytes")]
     pub receive_buffer: Option<Bytes>,
     /// Whether the kernel sends from the program's own memory (`MSG_ZEROCOPY`).

@@ -19,7 +19,7 @@ pub enum End {
 /// A message size with everything that was seen of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The message's size.
+    /// The size of the messages.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// Its trials, in the order in which they were made.
@@ -35,7 +35,7 @@ pub struct Point {
     pub conditions: Option<Conditions>,
 }
 
-/// Repetitions timed together.
+/// A trial: repetitions of a pattern that are timed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trial {
     /// How often the pattern was repeated; at least once.

@@ -20,7 +20,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Both.
+    /// Both purposes of a set of signatures.
     pub const ALL: [Self; 2] = [Self::Layers, Self::Load];
 
     /// The name of its suite in the store.
@@ -54,7 +54,7 @@ pub struct SetPlan {
 pub struct SetPoint {
     /// Which, by its place in the plan.
     pub series: usize,
-    /// What was seen.
+    /// The measured point of that signature.
     pub point: Point,
 }
 
@@ -77,7 +77,7 @@ impl SetPlan {
 /// What the machine keeps of a signature under a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadCost {
-    /// The load.
+    /// The load on the machine.
     pub load: Load,
     /// The loaded machine beside the idle one: a throughput ratio of 0.8 keeps 80 %.
     #[serde(flatten)]
@@ -102,9 +102,9 @@ pub struct SetVerdict {
 /// A signature and the load under which it was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadedVerdict {
-    /// The load.
+    /// The load under which the signature was measured.
     pub load: Load,
-    /// The signature.
+    /// The verdict over the signature.
     #[serde(flatten)]
     pub verdict: PipeVerdict,
 }

@@ -135,7 +135,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// Exactly these.
+    /// Exactly the given sizes: at least one, and none of them twice.
     pub fn of(sizes: Vec<Bytes>) -> Result<Self, SizesError> {
         match sizes.len() {
             0 => return Err(SizesError::Empty),

@@ -37,7 +37,7 @@ pub struct PipeVerdict {
     pub level: Level,
     /// How bytes were moved.
     pub kind: Kind,
-    /// Who sent when.
+    /// The pattern of messages: which end sent, and when.
     pub pattern: Pattern,
     /// Pairs that did this together.
     pub pairs: u32,
@@ -45,7 +45,7 @@ pub struct PipeVerdict {
     pub sizes: Vec<SizeVerdict>,
     /// What the smallest messages take; absent unless messages were answered.
     pub latency: Option<Latencies>,
-    /// The highest throughput.
+    /// The highest throughput of all sizes; absent when nothing was measured.
     pub maximum: Option<Peak>,
     /// A fixed time and a rate that explain the large sizes, and where the one gives way to the other.
     pub fit: Option<Fit>,
@@ -56,7 +56,7 @@ pub struct PipeVerdict {
     pub dips: Vec<Dip>,
     /// What became of all messages.
     pub accounts: Accounts,
-    /// Warnings.
+    /// The warnings about the result.
     pub warnings: Vec<PipeWarning>,
 }
 

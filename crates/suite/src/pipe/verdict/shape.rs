@@ -10,7 +10,7 @@ use crate::pipe::PipePlan;
 /// A fall of throughput by less than this share of what smaller messages reached is no dip.
 const DIP: f64 = 0.10;
 
-/// The highest throughput.
+/// The highest throughput, by three rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
     /// The size that reached it.
@@ -28,10 +28,10 @@ pub struct Peak {
 /// A larger message that took less time than the next smaller one, by intervals that do not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The smaller message.
+    /// The size of the smaller message.
     #[serde(rename = "from_bytes")]
     pub from: Bytes,
-    /// The larger one.
+    /// The size of the larger message.
     #[serde(rename = "to_bytes")]
     pub to: Bytes,
     /// How much less it took, by the medians.

@@ -10,7 +10,7 @@ use crate::pipe::{PipePlan, Point};
 /// A size with its times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeVerdict {
-    /// The message's size.
+    /// The size of the messages.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// How many trials there are.
@@ -38,7 +38,7 @@ pub struct OneWay {
     pub upper_quartile_seconds: Estimate,
     /// The mean (`NetPIPE` 5 reports this one).
     pub mean_seconds: Estimate,
-    /// The most.
+    /// The longest one-way time, in seconds.
     pub most_seconds: f64,
 }
 
@@ -55,7 +55,7 @@ pub struct Exchanges {
     pub p99_seconds: f64,
     /// 999 of 1000 took no longer.
     pub p999_seconds: f64,
-    /// The longest.
+    /// The longest exchange, in seconds.
     pub most_seconds: f64,
 }
 
