@@ -60,11 +60,11 @@ pub struct Verdict {
     pub version: u32,
     /// The level of every interval: 0.95.
     pub level: Level,
-    /// The profile's name.
+    /// The name of the profile.
     pub profile: String,
     /// A row whose interval's half width is a larger share of its value than this has low confidence.
     pub wanted_half_width: f64,
-    /// Cells that count.
+    /// The number of valid cells.
     pub valid_cells: usize,
     /// Cells that were measured and do not count.
     pub invalid_cells: usize,
@@ -86,9 +86,9 @@ pub struct Verdict {
     pub rates: Vec<RateRow>,
     /// What activities lose because others run.
     pub penalties: Penalties,
-    /// Request and response.
+    /// The results of request and response, one row for each transport and load.
     pub interactive: Vec<InteractiveRow>,
-    /// The paced stream.
+    /// The results of the paced UDP stream, one row for each load.
     pub udp: Vec<UdpRow>,
     /// What moving bytes costs the test machine.
     pub cpu: Vec<CpuRow>,

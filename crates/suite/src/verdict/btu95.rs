@@ -19,7 +19,7 @@ pub struct Btu95 {
     /// What each component moved.
     #[serde(rename = "volume_bytes")]
     pub volume: Bytes,
-    /// Each message size.
+    /// The duration and the BTU of each message size.
     pub per_size: Vec<Btu95Size>,
     /// Means over the sizes, with the geometric mean over loads.
     pub geometric_over_loads_bits_per_second: Means,
@@ -30,7 +30,7 @@ pub struct Btu95 {
 /// Duration and BTU of one message size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Btu95Size {
-    /// The message size.
+    /// The message size of this row.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
     /// Geometric mean over loads of the components' geometric mean.

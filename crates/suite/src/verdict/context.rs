@@ -30,11 +30,11 @@ pub struct Context {
 /// Where a host's clocks stood against the controller's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostClocks {
-    /// The host.
+    /// The name of the host.
     pub name: String,
     /// Before the last session's first cell.
     pub before: Option<HostClock>,
-    /// After its last.
+    /// The clocks after the last session's last cell; absent when they are not known.
     pub after: Option<HostClock>,
 }
 

@@ -13,9 +13,9 @@ use crate::record::{CellRecord, MachineCpu, Outcome, Report};
 /// CPU time by load and message size, over the rated components.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CpuRow {
-    /// The load.
+    /// The host load that ran beside the components.
     pub load: Load,
-    /// The message size.
+    /// The message size of this row.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
     /// CPU time of the test station's network workers per 10^9 bytes of payload: arithmetic mean over components of

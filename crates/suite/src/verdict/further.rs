@@ -20,7 +20,7 @@ pub struct InteractiveRow {
     pub message: Bytes,
     /// What ran beside it.
     pub load: Load,
-    /// Repetitions that count.
+    /// The number of valid repetitions.
     pub repetitions: usize,
     /// Requests sent in all repetitions.
     pub requests: u64,
@@ -47,7 +47,7 @@ pub struct Quantiles {
     pub p99_ns: Option<u64>,
     /// 999 of 1000; absent below 1000 times.
     pub p999_ns: Option<u64>,
-    /// The longest.
+    /// The longest of the times, in nanoseconds.
     pub max_ns: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct UdpRow {
     pub message: Bytes,
     /// What ran beside it.
     pub load: Load,
-    /// Repetitions that count.
+    /// The number of valid repetitions.
     pub repetitions: usize,
     /// What was asked for, over the payload.
     #[serde(rename = "offered_bits_per_second")]

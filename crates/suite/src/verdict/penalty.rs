@@ -32,10 +32,10 @@ pub struct Penalties {
 /// One message size under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Penalty {
-    /// The message size.
+    /// The message size of this row.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// The host activity.
+    /// The host activity that ran beside the network activities.
     pub load: Load,
     /// `COMM_load`: what the network activities lose beside the host activity.
     pub network: Option<Side>,
@@ -65,7 +65,7 @@ pub struct Side {
 /// One component under one load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ComponentPenalty {
-    /// The component.
+    /// The component, which is the network activity.
     pub component: Component,
     /// The network activity alone and together.
     pub network: Option<Times>,
@@ -76,18 +76,18 @@ pub struct ComponentPenalty {
 /// How long an activity takes alone and together with another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Times {
-    /// Alone.
+    /// The time alone, in seconds.
     pub base_seconds: f64,
     /// Together, for the same work.
     pub loaded_seconds: f64,
-    /// Together over alone.
+    /// The time together over the time alone.
     pub slowdown: Estimate,
 }
 
 /// The sum over loads of both sides of a message size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TotalPenalty {
-    /// The message size.
+    /// The message size of the sums.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
     /// Sum of the clipped penalties.
@@ -99,9 +99,9 @@ pub struct TotalPenalty {
 /// A component under a load, geometric mean over message sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ComponentSlowdown {
-    /// The component.
+    /// The component, which is the network activity.
     pub component: Component,
-    /// The load.
+    /// The load, which is the host activity.
     pub load: Load,
     /// Of the network activity beside the host activity.
     pub network: Option<Estimate>,
@@ -112,7 +112,7 @@ pub struct ComponentSlowdown {
 /// A load, geometric mean over components and message sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LoadSlowdown {
-    /// The load.
+    /// The load, which is the host activity.
     pub load: Load,
     /// Of the network activities beside the host activity.
     pub network: Option<Estimate>,

@@ -13,9 +13,9 @@ use crate::cell::{Component, Load, Row};
 /// One row of the table of rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RateRow {
-    /// The network activity.
+    /// The component that is the network activity.
     pub component: Component,
-    /// Its message size.
+    /// The message size of the network activity.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
     /// What ran beside it.
@@ -24,7 +24,7 @@ pub struct RateRow {
     pub goodput_bits_per_second: Option<Estimate>,
     /// Slowest and fastest repetition.
     pub range_bits_per_second: Option<[f64; 2]>,
-    /// Repetitions that count.
+    /// The number of valid repetitions.
     pub repetitions: usize,
     /// Repetitions that do not.
     pub invalid: usize,
@@ -41,9 +41,9 @@ pub struct RateRow {
 /// A repetition that is flagged and kept.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Outlier {
-    /// Its block.
+    /// The number of the block in which it was measured, from 0.
     pub block: u32,
-    /// Its goodput.
+    /// The goodput of the repetition, in bits per second.
     pub goodput_bits_per_second: f64,
     /// Its modified z score (Iglewicz & Hoaglin): beyond 3.5 either way.
     pub modified_z: f64,

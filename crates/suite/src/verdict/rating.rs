@@ -20,7 +20,7 @@ pub struct Rating {
     pub arithmetic_mean_bits_per_second: f64,
     /// Harmonic mean over the same cells: what a user feels who moves the same volume in each.
     pub harmonic_mean_bits_per_second: f64,
-    /// Rows that count.
+    /// The number of rows with a valid repetition.
     pub cells_used: usize,
     /// Rows that were planned.
     pub cells_planned: usize,
@@ -37,7 +37,7 @@ pub struct Rating {
 /// The rating under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadRating {
-    /// The load.
+    /// The load of the rating.
     pub load: Load,
     /// Over components and message sizes.
     pub rating: Option<Rating>,
@@ -46,7 +46,7 @@ pub struct LoadRating {
 /// The rating of one message size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeRating {
-    /// The message size.
+    /// The message size of the rating.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
     /// Over components and host loads.

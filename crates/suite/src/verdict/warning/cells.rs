@@ -15,9 +15,9 @@ use crate::plan::Plan;
 /// Cells were measured and do not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InvalidCells {
-    /// How many.
+    /// The number of cells that do not count.
     pub cells: u64,
-    /// Of how many.
+    /// The number of cells that were measured.
     pub of: u64,
     /// Rows that have no valid repetition because of it.
     pub rows_lost: Vec<Row>,
@@ -61,9 +61,9 @@ impl Explanation for InvalidCells {
 /// Planned rows have no cell at all: the run was cut short.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NotMeasured {
-    /// How many.
+    /// The number of planned rows without a cell.
     pub rows: u64,
-    /// Of how many.
+    /// The number of planned rows.
     pub of: u64,
 }
 
@@ -89,11 +89,11 @@ impl Explanation for NotMeasured {
 /// Network activities were so short that setting out weighs in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShortCells {
-    /// How many rows.
+    /// The number of rows whose median duration is below 50 ms.
     pub rows: u64,
-    /// Of how many.
+    /// The number of rated rows that have a duration.
     pub of: u64,
-    /// The shortest.
+    /// The shortest of these durations, in nanoseconds.
     pub shortest_ns: u64,
 }
 
@@ -130,11 +130,11 @@ impl Explanation for ShortCells {
 /// The workers of a cell did not start together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartSkew {
-    /// How many cells.
+    /// The number of cells whose workers did not start together.
     pub cells: u64,
-    /// Of how many.
+    /// The number of valid cells.
     pub of: u64,
-    /// The largest difference.
+    /// The largest difference between two starts, in nanoseconds.
     pub worst_ns: u64,
 }
 

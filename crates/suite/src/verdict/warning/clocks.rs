@@ -12,7 +12,7 @@ use crate::roll::MOST_APART_NS;
 /// Hosts' wall clocks do not agree with the controller's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClocksApart {
-    /// How many hosts.
+    /// The number of hosts whose wall clocks are too far off.
     pub hosts: u64,
     /// The host that is furthest off.
     pub worst: String,

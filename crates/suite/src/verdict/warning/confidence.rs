@@ -14,7 +14,7 @@ use crate::record::CellRecord;
 /// Rows of the rating have an interval that is wider than wanted, or none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LowConfidence {
-    /// How many.
+    /// The number of rows whose interval is wider than wanted, or absent.
     pub rows: u64,
     /// Of how many that were measured.
     pub of: u64,
@@ -27,7 +27,7 @@ pub struct LowConfidence {
 /// A row and half the width of its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WideRow {
-    /// The row.
+    /// The row of the rating.
     pub row: Row,
     /// As a share of its value.
     pub relative_half_width: f64,
@@ -72,7 +72,7 @@ impl Explanation for LowConfidence {
 /// Repetitions that are unlike the others of their row; they are part of every mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outliers {
-    /// How many repetitions.
+    /// The number of repetitions that are unlike the others.
     pub repetitions: u64,
     /// In how many rows.
     pub rows: u64,
@@ -101,7 +101,7 @@ impl Explanation for Outliers {
 /// diluted by the time alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SmallOverlap {
-    /// How many rows.
+    /// The number of rows in which both ran together for less than half of the time.
     pub rows: u64,
     /// Of how many loaded rows.
     pub of: u64,

@@ -48,7 +48,7 @@ impl Explanation for Steal {
 pub struct LoadBefore {
     /// Load average over one minute, of runs that did not watch.
     pub load_average: f64,
-    /// Processors.
+    /// The number of processors.
     pub cpus: u64,
     /// The share of their time that others used just before the run: 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ impl Explanation for LoadBefore {
 pub struct OverCommitted {
     /// Workers of the largest cell; one that only answers, or does nothing, is not counted.
     pub workers: u64,
-    /// Processors.
+    /// The number of processors that the workers share.
     pub cpus: u64,
     /// Whether those are the black boxes' alone, as the machine under test has its own.
     #[serde(default)]

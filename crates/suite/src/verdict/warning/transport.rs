@@ -16,7 +16,7 @@ use crate::record::{CellRecord, Outcome, Sent};
 /// TCP retransmitted on paths that lose nothing by design.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retransmits {
-    /// Segments.
+    /// The number of segments that TCP retransmitted.
     pub segments: u64,
     /// Retransmitted bytes over all bytes sent.
     pub share: f64,
@@ -113,7 +113,7 @@ impl Explanation for Retransmits {
 pub struct WindowLimited {
     /// In how many cells without a host load.
     pub cells: u64,
-    /// Of how many.
+    /// The number of idle cells.
     pub of: u64,
     /// Mean share of the senders' time in these cells: 0 to 1.
     pub share: f64,
@@ -159,7 +159,7 @@ impl Explanation for WindowLimited {
 /// Datagrams that arrived at the machine and not at the application: its socket buffer was full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BufferDrops {
-    /// How many.
+    /// The number of datagrams that the full buffer dropped.
     pub datagrams: u64,
     /// Of how many sent.
     pub of: u64,

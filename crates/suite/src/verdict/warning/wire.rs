@@ -13,7 +13,7 @@ use crate::plan::Plan;
 pub struct WireLate {
     /// 99 of 100 frames were at most so late.
     pub p99_ns: u64,
-    /// The latest.
+    /// How late the latest frame left the wire, in nanoseconds.
     pub max_ns: u64,
 }
 
@@ -46,7 +46,7 @@ impl Explanation for WireLate {
 /// The kernel dropped frames before the wire could take them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WireDrops {
-    /// How many.
+    /// The number of frames that the kernel dropped.
     pub frames: u64,
     /// In how many cells.
     pub cells: u64,
