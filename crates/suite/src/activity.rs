@@ -28,7 +28,7 @@ pub struct Order {
     /// The worker is killed when it has not finished this long after it began to be prepared.
     #[serde(rename = "deadline_ns")]
     pub deadline: Span,
-    /// The activity itself.
+    /// The activity that the worker performs.
     pub activity: Activity,
     /// While it is performed, a [`Word::Sample`] is due each time this has passed since `go`; none where absent, and of
     /// activities that move no stream of their own.
@@ -139,14 +139,14 @@ pub type Token = [u8; 16];
 /// Sender of a bulk TCP stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TcpSend {
-    /// Who calls whom.
+    /// Which of the two ends connects to the other.
     pub meeting: Rendezvous,
     /// What the receiver says first.
     pub token: Token,
     /// Bytes per system call; the last message of a volume may be shorter.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// How much.
+    /// The amount of work: a fixed volume in bytes, or as much as goes in a given time.
     pub work: Work,
     /// Socket buffer (`SO_SNDBUF`), set before the connection is made; the system's own choice when absent.
     #[serde(rename = "window_bytes")]
@@ -156,7 +156,7 @@ pub struct TcpSend {
 /// Receiver of a bulk TCP stream; it reads until the sender closes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TcpReceive {
-    /// Who calls whom.
+    /// Which of the two ends connects to the other.
     pub meeting: Rendezvous,
     /// What it says to the sender to start it.
     pub token: Token,
@@ -171,9 +171,9 @@ pub struct TcpReceive {
 /// The side that asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The responder.
+    /// The IP address and port of the responder.
     pub to: SocketAddr,
-    /// Over which transport.
+    /// The transport that carries requests and responses.
     pub transport: Transport,
     /// Said in each first message.
     pub token: Token,
@@ -194,7 +194,7 @@ pub struct Request {
 pub struct Respond {
     /// Address to listen on, any free port.
     pub on: IpAddr,
-    /// Over which transport.
+    /// The transport that carries requests and responses.
     pub transport: Transport,
     /// A requester that does not say it is not answered.
     pub token: Token,
@@ -216,7 +216,7 @@ pub struct UdpSend {
     /// Offered load, counted over the payload.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// How long.
+    /// The length of time for which the stream is sent.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
     /// Turns what is offered, by what the receiver tells; it begins with `offered`, which else is fixed.
@@ -227,7 +227,7 @@ pub struct UdpSend {
 /// Receiver of a paced stream; ends at the sender's farewell or after half a second of silence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UdpReceive {
-    /// Who calls whom.
+    /// Which of the two ends connects to the other.
     pub meeting: Rendezvous,
     /// Said in the greeting.
     pub token: Token,
@@ -244,7 +244,7 @@ pub struct UdpReceive {
     pub tells: bool,
 }
 
-/// The CPU activity.
+/// The CPU activity: rounds of arithmetic and memory work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
     /// How many rounds of arithmetic and memory.
@@ -262,7 +262,7 @@ pub enum Rounds {
     For(Span),
 }
 
-/// The disk activity.
+/// The disk activity: it reads a large file and copies it to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
     /// Scratch directory; its files are removed at the end.
@@ -295,14 +295,14 @@ pub struct FtpRelay {
     pub egress_proxy: PathBuf,
 }
 
-/// The FTP client.
+/// The FTP client: it fetches data from a server into a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FtpFetch {
     /// The server's control port.
     pub server: SocketAddr,
-    /// User name.
+    /// The user name for the FTP login.
     pub user: String,
-    /// Password.
+    /// The password for the FTP login.
     pub password: String,
     /// File to fetch; the embedded server has a file `N.bin` of N random bytes for every N.
     pub file: Option<String>,
@@ -329,7 +329,7 @@ pub struct FilesServe {
     pub service: Span,
 }
 
-/// Where files are.
+/// The place where an activity keeps its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilesPlace {
@@ -362,7 +362,7 @@ pub struct FilesTask {
     pub place: FilesPlace,
     /// What it says to a server.
     pub token: Token,
-    /// What it does.
+    /// The task that the station performs.
     pub task: Task,
     /// How large its files are.
     pub sizes: FileSizes,
@@ -374,7 +374,7 @@ pub struct FilesTask {
     pub target: Span,
 }
 
-/// A background station.
+/// A background station, which reads and writes records until it is told to stop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FilesStation {
     /// Where its files are: at a server, or on a share.
@@ -383,14 +383,14 @@ pub struct FilesStation {
     pub token: Token,
     /// Which station this is, from 1.
     pub number: u32,
-    /// What it does.
+    /// The work that the station does, such as transactions of one pattern.
     pub work: StationWork,
 }
 
 /// One end of a pipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PipeEnd {
-    /// Which.
+    /// Which end of the pipe this is, near or far.
     pub end: End,
     /// Where the two meet.
     pub meeting: PipeMeeting,
@@ -410,7 +410,7 @@ const HINT_MESSAGE: Bytes = Bytes::new(24);
 /// One process of HINT.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HintEnd {
-    /// Which.
+    /// Which end of the pipe this is, near or far.
     pub end: End,
     /// Where the two meet.
     pub meeting: PipeMeeting,
@@ -473,7 +473,7 @@ pub struct Relay {
 pub struct FileClient {
     /// What copies; not [`Program::Local`].
     pub program: Program,
-    /// The other end.
+    /// The IP address and port of the other end.
     pub to: SocketAddr,
     /// Said first; the password of [`Program::Ftp`], in hexadecimal digits.
     pub token: Token,

@@ -25,7 +25,7 @@ pub struct Bounds {
 /// What a worker is given: an order, and what it is held to. A bare [`Order`] is one without bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundedOrder {
-    /// What to do.
+    /// The order that says what to do.
     #[serde(flatten)]
     pub order: Order,
     /// What it is held to.

@@ -114,7 +114,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// The host activities.
+    /// The loads that are host activities, without idle.
     pub const HOST: [Self; 3] = [Self::Cpu, Self::Disk, Self::Transfer];
     /// Idle and the host activities.
     pub const ALL: [Self; 4] = [Self::Idle, Self::Cpu, Self::Disk, Self::Transfer];

@@ -22,7 +22,7 @@ pub struct CongestionControl(String);
 pub struct NoCongestionControl(String);
 
 impl CongestionControl {
-    /// The kernel's name.
+    /// The name of the algorithm in the kernel, such as `cubic`.
     pub fn as_str(&self) -> &str {
         &self.0
     }

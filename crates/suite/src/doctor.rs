@@ -28,13 +28,13 @@ impl Health {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What.
+    /// The topic: what was looked at.
     pub topic: String,
     /// How well it works.
     pub health: Health,
     /// Whether nothing works without it.
     pub essential: bool,
-    /// What was seen.
+    /// What the check observed.
     #[serde(alias = "seen")]
     pub observed: String,
     /// Why it matters; empty where nothing is wrong.

@@ -77,7 +77,7 @@ pub enum Field {
 /// A network file, and its stations that take part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
-    /// The network's name.
+    /// The name of the network.
     pub name: String,
     /// The file with its settings, so that the plan is complete.
     pub text: String,

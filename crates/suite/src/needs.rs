@@ -72,7 +72,7 @@ pub enum Files<'a> {
 }
 
 impl Activity {
-    /// What it needs.
+    /// What this activity needs of its host and of other hosts.
     pub fn needs(&self) -> Needs<'_> {
         match self {
             Self::Null | Self::Cpu(_) | Self::DrawInside(_) => idle(),

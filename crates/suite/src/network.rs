@@ -72,7 +72,7 @@ pub type Impairments = BTreeMap<HostName, Impairment>;
 /// What a black box does to every incoming IP packet (the paper's DL and DR).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Impairment {
-    /// Added delay.
+    /// The delay that is added to every incoming packet.
     #[serde(rename = "delay_ns")]
     pub delay: Span,
     /// Probability that a packet is dropped: 0 to 1.

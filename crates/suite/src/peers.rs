@@ -70,7 +70,7 @@ impl fmt::Display for Refused {
 }
 
 impl Callers {
-    /// Everybody may call.
+    /// Callers of which every address may connect.
     pub fn any() -> Self {
         Self { peers: Peers::ANY, refused: Arc::new(|_, _| ()) }
     }

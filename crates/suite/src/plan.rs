@@ -31,7 +31,7 @@ pub struct Plan {
     pub seed: u64,
     /// How long and how often.
     pub profile: Profile,
-    /// On which network.
+    /// The network on which the run is measured.
     pub network: Network,
     /// Fixed volume of a component in bytes, shared by its connections (the paper: 4 MB); calibrated when absent.
     #[serde(rename = "volume_bytes")]
@@ -83,7 +83,7 @@ pub struct Profile {
     /// Blocks that are always measured.
     #[serde(deserialize_with = "border::blocks")]
     pub least_blocks: u32,
-    /// Blocks at most.
+    /// The highest number of blocks.
     #[serde(deserialize_with = "border::blocks")]
     pub most_blocks: u32,
     /// A row is done when the half width of its 95 % interval is at most this share of its mean.

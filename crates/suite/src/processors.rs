@@ -28,7 +28,7 @@ impl ProcessorList {
         (!all.is_empty()).then(|| Self(all.into_iter().collect()))
     }
 
-    /// The numbers, rising.
+    /// The kernel's numbers of the processors, in rising order; at least one.
     pub fn numbers(&self) -> &[u32] {
         &self.0
     }

@@ -31,11 +31,11 @@ pub struct Programs {
 pub struct ProgramStep {
     /// What the user calls it.
     pub name: String,
-    /// Where it runs.
+    /// The host on which the program runs.
     pub host: HostName,
     /// What it is to the cell.
     pub part: Part,
-    /// What is run.
+    /// The command, and how it is run.
     pub order: ProgramOrder,
 }
 
@@ -51,7 +51,7 @@ pub enum Part {
     Measured,
 }
 
-/// What is run.
+/// The command of a program, and how it is run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProgramOrder {
     /// The program, a name looked for in `$PATH` or a path, and its arguments.
@@ -118,7 +118,7 @@ pub enum Message {
 /// What came of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// How it ended.
+    /// The way in which the program ended.
     pub ending: Ending,
     /// Just before it was started, by this host's monotonic clock.
     #[serde(rename = "started_ns")]
@@ -196,7 +196,7 @@ impl Printed {
 pub struct ProgramReport {
     /// What the user calls it.
     pub name: String,
-    /// Where it ran.
+    /// The station on which the program ran.
     pub station: HostName,
     /// What it was to the cell.
     pub part: Part,

@@ -37,13 +37,13 @@ const RUNS_WITH_A_SPREAD: usize = 3;
 /// A stored run as far as a ranking needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Its name.
+    /// The name of the run.
     pub run: String,
     /// Where it was made.
     pub machine: MachineKey,
     /// Why its rating may not be called a BTU rating.
     pub obstacles: Vec<Obstacle>,
-    /// What was asked.
+    /// The plan of the run: what was asked for.
     pub plan: Plan,
     /// What came of it; none where no cell under load counts.
     pub rating: Option<Rating>,
@@ -65,11 +65,11 @@ pub struct Ranking {
 pub struct List {
     /// What its numbers may be called: of a plan that leaves something out they are parts of BTU ratings.
     pub title: Title,
-    /// The plan's name.
+    /// The hash of the plan that all runs in the list share.
     pub plan_hash: String,
-    /// Its profile.
+    /// The name of the plan's profile.
     pub profile: String,
-    /// Its network.
+    /// The name of the plan's network.
     pub network: String,
     /// What else it decides: what a whole plan does not say by itself.
     pub particulars: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Place {
     pub rank: usize,
     /// Whether it shares it.
     pub tied: bool,
-    /// The machine.
+    /// The key of the machine.
     pub machine: MachineKey,
     /// Its runs, in the order given.
     pub runs: Vec<String>,
@@ -113,9 +113,9 @@ pub enum Basis {
 /// A run that stands in no list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Its name.
+    /// The name of the run.
     pub run: String,
-    /// Why.
+    /// The reason why the run stands in no list.
     pub reason: String,
 }
 

@@ -27,7 +27,7 @@ pub struct Report {
     pub finished: Time,
     /// CPU time of the worker between the two.
     pub cpu: CpuTime,
-    /// What was done.
+    /// The outcome of the activity: what the worker did.
     pub outcome: Outcome,
 }
 
@@ -41,7 +41,7 @@ impl Report {
 /// CPU time of a process (`getrusage`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// In user mode.
+    /// The CPU time in user mode.
     #[serde(rename = "user_ns")]
     pub user: Span,
     /// In the kernel on the process's behalf.
@@ -118,7 +118,7 @@ pub struct Relayed {
     /// From who called to who was called.
     #[serde(rename = "there_bytes")]
     pub there: Bytes,
-    /// Back.
+    /// Octets from the host that was called back to the caller.
     #[serde(rename = "back_bytes")]
     pub back: Bytes,
 }
@@ -149,7 +149,7 @@ pub struct Received {
     pub last_byte: Span,
     /// Samples of the payload that were compared with what must have been sent.
     pub samples_checked: u64,
-    /// Samples that differed.
+    /// The number of compared samples that differed.
     pub samples_wrong: u64,
     /// Progress: (nanoseconds since the start, bytes so far), ascending, at most 1000.
     pub progress: Vec<(u64, u64)>,
@@ -160,13 +160,13 @@ pub struct Received {
 /// From `TCP_INFO` (linux/tcp.h, `struct tcp_info`); zero where the kernel is too old to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TcpInfo {
-    /// Smoothed round-trip time.
+    /// The smoothed round-trip time, in microseconds.
     pub rtt_us: u32,
-    /// Its mean deviation.
+    /// The mean deviation of the round-trip time, in microseconds.
     pub rtt_variance_us: u32,
     /// Smallest round-trip time seen.
     pub min_rtt_us: u32,
-    /// Retransmission time-out.
+    /// The retransmission timeout, in microseconds.
     pub rto_us: u32,
     /// Segments retransmitted in all.
     pub total_retransmits: u32,
@@ -176,13 +176,13 @@ pub struct TcpInfo {
     pub bytes_sent: u64,
     /// Bytes acknowledged by the peer.
     pub bytes_acked: u64,
-    /// Bytes received.
+    /// The bytes received on the connection.
     pub bytes_received: u64,
     /// Congestion window in segments.
     pub cwnd_segments: u32,
     /// Slow-start threshold in segments.
     pub ssthresh_segments: u32,
-    /// Maximum segment sent.
+    /// The maximum segment size for sending, in bytes.
     pub send_mss_bytes: u32,
     /// Largest peer window seen.
     pub peer_window_bytes: u32,
@@ -201,7 +201,7 @@ pub struct TcpInfo {
 /// Request and response: the full distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Requested {
-    /// Requests sent.
+    /// The number of requests sent.
     pub requests: u64,
     /// Answers that came in time and were right.
     pub answers: u64,
@@ -222,7 +222,7 @@ pub struct Requested {
 pub struct DatagramsSent {
     /// Datagrams accepted by the kernel.
     pub datagrams: u64,
-    /// Their payload.
+    /// The payload of these datagrams, in bytes.
     pub bytes: Bytes,
     /// Datagrams the kernel refused (`ENOBUFS`); they are not part of `datagrams`.
     pub refused: u64,
@@ -254,7 +254,7 @@ impl DatagramsSent {
 pub struct DatagramsReceived {
     /// Different datagrams, each counted once.
     pub datagrams: u64,
-    /// Their payload.
+    /// The payload of these datagrams, in bytes.
     pub bytes: Bytes,
     /// Further copies of a datagram already counted.
     pub duplicates: u64,
@@ -292,7 +292,7 @@ pub struct Host {
 /// One activity of a cell, where it ran, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlacedReport {
-    /// Where it ran.
+    /// The station on which the activity ran.
     pub station: HostName,
     /// The activity's kind, as in [`crate::activity::Activity`].
     pub activity: String,
@@ -338,11 +338,11 @@ pub enum Failure {
 /// CPU time of a station's processes over a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationCpu {
-    /// Which station.
+    /// The station whose processes are counted.
     pub station: HostName,
-    /// Its workers.
+    /// The CPU time of the station's workers.
     pub workers: CpuTime,
-    /// Its agent.
+    /// The CPU time of the station's agent.
     pub agent: CpuTime,
 }
 
@@ -374,13 +374,13 @@ pub struct CellRecord {
     pub network: Option<NetworkResult>,
     /// The host activity's result.
     pub host: Option<HostResult>,
-    /// Every worker's account.
+    /// The accounts of all workers.
     pub reports: Vec<PlacedReport>,
     /// The stations' CPU time.
     pub stations: Vec<StationCpu>,
     /// The machine's CPU time, and what became of its clocks.
     pub machine: MachineCpu,
-    /// The wire's accounts.
+    /// The accounts of the wire, which emulates the network.
     pub wire: WireAccount,
     /// Between the first and the last worker's start.
     pub start_skew_ns: u64,
@@ -403,7 +403,7 @@ pub struct NetworkResult {
     /// The longest flow's duration, by its receiver's clock.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
-    /// Payload over duration.
+    /// The goodput in bits per second: payload over duration.
     pub goodput_bits_per_second: f64,
     /// Share of messages or datagrams sent that did not arrive.
     pub loss: f64,

@@ -33,7 +33,7 @@ pub struct Greeted {
     pub reached: String,
     /// Why it did not answer, or not as it should.
     pub trouble: Option<String>,
-    /// What it answered.
+    /// The answer of the host; absent when it did not answer.
     pub answer: Option<Answer>,
 }
 

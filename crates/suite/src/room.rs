@@ -36,7 +36,7 @@ const INTERVAL: u64 = 2 * 144;
 const MESSAGES: u64 = 6;
 
 impl Activity {
-    /// What it takes.
+    /// The memory and the number of open files that a worker may have for this activity.
     pub fn room(&self) -> Room {
         match self {
             Self::Null

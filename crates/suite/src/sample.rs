@@ -32,7 +32,7 @@ pub struct Sample {
 pub struct Interval {
     /// When it began, in seconds since the start of the cell.
     pub from_seconds: f64,
-    /// When it ended.
+    /// When the interval ended, in seconds since the start of the cell.
     pub to_seconds: f64,
     /// How long requests take: the kernel's smoothed round trip of their connection.
     pub request_seconds: Option<f64>,
@@ -43,9 +43,9 @@ pub struct Interval {
 /// What moved from one host to another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowInterval {
-    /// The sender's host.
+    /// The host of the sender.
     pub from: HostName,
-    /// The receiver's.
+    /// The host of the receiver.
     pub to: HostName,
     /// Payload that arrived over time, by the receiver's count and clock.
     pub goodput_bits_per_second: f64,

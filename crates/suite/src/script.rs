@@ -21,7 +21,7 @@ use crate::work::{Amounts, HostAmount, amount_for};
 pub struct Script {
     /// What happens to incoming packets during the cell.
     pub impairments: Impairments,
-    /// The activities.
+    /// The activities of the cell, each with its host.
     pub steps: Vec<Step>,
 }
 
@@ -37,7 +37,7 @@ impl Script {
 /// One activity and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Where it runs.
+    /// The host on which the activity runs.
     pub host: HostName,
     /// What it is to the cell.
     pub role: Role,

@@ -20,12 +20,12 @@ pub struct Amounts {
 /// The volume of one component and message size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
-    /// Which component.
+    /// The component that moves the volume.
     pub component: Component,
     /// At which message size.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// How much.
+    /// The volume in bytes, all connections of the component together.
     #[serde(rename = "volume_bytes")]
     pub volume: Bytes,
 }
@@ -33,7 +33,7 @@ pub struct Volume {
 /// The amount of one host activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostAmount {
-    /// Which activity.
+    /// The load, which is the host activity.
     pub load: Load,
     /// Rounds (cpu) or bytes (disk, transfer).
     pub amount: u64,

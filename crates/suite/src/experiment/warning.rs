@@ -13,7 +13,7 @@ use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares, count};
 pub struct Warning {
     /// In two or three words.
     pub cause: &'static str,
-    /// What was seen.
+    /// What was observed that caused the warning.
     pub observed: String,
     /// What to do about it; may be empty.
     pub advice: &'static str,

@@ -10,11 +10,11 @@ use super::{HostRole, Network, Path};
 /// A network file, and who plays which role in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drawn {
-    /// The network's name.
+    /// The name of the network.
     pub name: String,
     /// The file with its settings, so that the plan is complete.
     pub text: String,
-    /// Its stations.
+    /// The names of the stations that play the roles.
     pub stations: Stations,
 }
 
@@ -33,7 +33,7 @@ pub struct Stations {
 /// A network that is raised for a run, and the stations that play the roles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topology {
-    /// The network.
+    /// The drawing of the network that is raised.
     pub drawing: Drawing,
     /// Who plays what; in the order of [`HostRole::ALL`].
     pub roles: Vec<(HostRole, StationId)>,

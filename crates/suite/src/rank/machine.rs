@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 /// or more memory is another machine; a new kernel is not. Names of hosts do not count: containers get a new one each time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Traits {
-    /// The processor's name.
+    /// The model name of the processor; absent when it is not known.
     pub processor: Option<String>,
     /// How many take part.
     pub cpus: usize,

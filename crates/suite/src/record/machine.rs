@@ -13,9 +13,9 @@ use super::wire::is_default;
 pub struct MachineCpu {
     /// In user mode, nice included.
     pub user_ns: u64,
-    /// In the kernel.
+    /// The time in the kernel, in nanoseconds.
     pub system_ns: u64,
-    /// In hardware interrupts.
+    /// The time in hardware interrupts, in nanoseconds.
     pub irq_ns: u64,
     /// In software interrupts: most of packet reception.
     pub softirq_ns: u64,

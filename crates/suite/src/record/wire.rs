@@ -67,10 +67,10 @@ pub struct SegmentUse {
     /// What such frames occupy beyond that.
     #[serde(rename = "overhead_ns")]
     pub overhead: Span,
-    /// Spoilt by collisions.
+    /// The time that collisions spoilt.
     #[serde(rename = "collisions_ns")]
     pub collisions: Span,
-    /// Collisions.
+    /// The number of collisions.
     pub collision_count: u64,
     /// Frames carried to their end.
     pub frames: u64,
@@ -118,9 +118,9 @@ pub struct ElementAccount {
     pub name: String,
     /// Frames that came in.
     pub received: u64,
-    /// Copies it made.
+    /// Copies of frames that the element made.
     pub duplicated: u64,
-    /// Frames that left.
+    /// Frames that left the element.
     pub delivered: u64,
     /// Frames dropped, by cause.
     pub dropped: Vec<(String, u64)>,

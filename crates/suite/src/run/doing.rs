@@ -29,7 +29,7 @@ pub struct ActivityStep {
     pub to: Option<HostName>,
     /// What it is to the cell: a load, or what is measured.
     pub part: Part,
-    /// What it does.
+    /// The work that the activity does.
     #[serde(flatten)]
     pub doing: Doing,
 }

@@ -30,7 +30,7 @@ pub struct FactorEffects {
 /// The means over two factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
-    /// Which two.
+    /// The two factors, by their places in the plan.
     pub factors: [usize; 2],
     /// The geometric mean over all rows that have a level of the first and one of the second.
     pub means: Vec<Vec<Option<Estimate>>>,

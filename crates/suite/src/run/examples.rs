@@ -3,9 +3,9 @@
 /// An example of an experiment file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Example {
-    /// Its name.
+    /// The name of the example.
     pub name: &'static str,
-    /// The file.
+    /// The text of the experiment file.
     pub text: &'static str,
     /// The programs that it needs beside a shell; none where it has btu's own activities only.
     pub programs: &'static [&'static str],

@@ -48,7 +48,7 @@ pub struct Asked {
 pub struct Found {
     /// As plans have it, without stations.
     pub raised: Raised,
-    /// The same, drawn.
+    /// The drawing of the same network.
     pub drawing: Drawing,
 }
 
@@ -78,9 +78,9 @@ pub struct ExperimentFile {
     pub about: String,
     /// How often and how long.
     pub order: Order,
-    /// What is varied.
+    /// The factors that are varied.
     pub factors: Vec<Factor>,
-    /// What is measured.
+    /// The values that are measured.
     pub values: Vec<Value>,
     /// Every combination that is measured, the baseline first.
     pub rows: Vec<RunRow>,

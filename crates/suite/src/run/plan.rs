@@ -37,7 +37,7 @@ pub struct RunPlan {
     /// What is varied; of each the first level is the baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<Factor>,
-    /// What is measured.
+    /// The values that are measured.
     pub values: Vec<Value>,
     /// Every combination of levels that is measured, the baseline first.
     #[serde(deserialize_with = "rows")]

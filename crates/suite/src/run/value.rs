@@ -18,9 +18,9 @@ pub struct Value {
     pub name: String,
     /// Of which measured program or activity.
     pub of: String,
-    /// What it is.
+    /// The quantity that is measured, and where it comes from.
     pub what: What,
-    /// Its unit.
+    /// The unit of the value, as text.
     pub unit: String,
     /// Which way is better.
     pub better: Better,

@@ -20,7 +20,7 @@ pub struct RunVerdict {
     pub values: Vec<ValueVerdict>,
     /// What each row took, in the order of the plan's rows.
     pub uses: Vec<RowUse>,
-    /// Warnings.
+    /// The warnings about the result.
     pub warnings: Vec<Warning>,
 }
 
@@ -29,7 +29,7 @@ pub struct RunVerdict {
 pub struct ValueVerdict {
     /// What the user calls it.
     pub name: String,
-    /// Its unit.
+    /// The unit of the value, as text.
     pub unit: String,
     /// Which way is better.
     pub better: Better,
@@ -42,7 +42,7 @@ pub struct ValueVerdict {
 /// A value in one row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowVerdict {
-    /// The row.
+    /// The combination of levels that the row measures.
     pub cell: RunCell,
     /// The mean with its interval (95 %): geometric where all values are positive, else arithmetic.
     pub value: Option<Estimate>,
@@ -52,7 +52,7 @@ pub struct RowVerdict {
     pub slowdown: Option<Estimate>,
     /// The probability of such a difference by chance, adjusted for the number of rows (Holm).
     pub adjusted_p: Option<f64>,
-    /// Against the baseline.
+    /// The result of the comparison with the baseline; absent when there was none.
     pub finding: Option<Finding>,
 }
 
@@ -68,13 +68,13 @@ impl RowVerdict {
 /// What a row's programs took, in the mean over the cells that count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowUse {
-    /// The row.
+    /// The combination of levels that the row measures.
     pub cell: RunCell,
     /// Cells that do not count.
     pub invalid: usize,
     /// Why the first of them does not.
     pub fault: Option<String>,
-    /// Each measured program's.
+    /// The use of each measured program.
     pub programs: Vec<ProgramUse>,
 }
 

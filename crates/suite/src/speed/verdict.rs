@@ -27,14 +27,14 @@ pub struct SpeedVerdict {
     pub rows: Vec<SpeedRow>,
     /// What the network file's closed form expects of a request while nothing else is sent, in seconds.
     pub expected_round_trip_seconds: Option<f64>,
-    /// Warnings.
+    /// The warnings about the result.
     pub warnings: Vec<Warning>,
 }
 
-/// A phase.
+/// The result of a phase, over all of its cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpeedRow {
-    /// The phase.
+    /// The phase of the measurement.
     #[serde(flatten)]
     pub cell: SpeedCell,
     /// How long requests took from the near host to the far one and back.
@@ -64,7 +64,7 @@ pub struct RoundTrip {
     pub median: Estimate,
     /// 99 of 100 took no longer.
     pub p99_seconds: f64,
-    /// The mean.
+    /// The mean round-trip time, in seconds.
     pub mean_seconds: f64,
 }
 
@@ -81,7 +81,7 @@ pub enum Direction {
 /// What went one way, all connections together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowSpeed {
-    /// Which way.
+    /// The direction in which the data went.
     pub direction: Direction,
     /// Payload that arrived over the time until the last of it had come, in bits per second: the geometric mean of the
     /// blocks (95 %).
