@@ -34,7 +34,7 @@ pub enum Overhead {
 }
 
 impl Overhead {
-    /// The factor k in the efficiency 1 / (1 + k a); it has no unit.
+    /// The factor k of the efficiency 1 / (1 + k a).
     pub fn factor(self) -> f64 {
         match self {
             Self::Contention => 2.0 * (E - 1.0),

@@ -31,7 +31,7 @@ pub struct RemoteItems {
     pub items: f64,
     /// An item alone in its packet.
     pub request: Passage,
-    /// The passage of a reply over the way.
+    /// How long a reply occupies the slowest part of the way, and how long it takes beyond that.
     pub reply: Passage,
     /// Items that share packets: one item's share of the packet, and what the packet takes beyond.
     pub packed: Passage,

@@ -19,7 +19,7 @@ pub struct Direction {
     pub delay: Span,
     /// Random delay on top.
     pub jitter: Option<Jitter>,
-    /// The frames that the line loses at random.
+    /// The model by which the line loses frames.
     pub loss: Loss,
     /// Share of frames of which one bit is inverted.
     pub corrupt: Probability,

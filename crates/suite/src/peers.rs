@@ -70,7 +70,7 @@ impl fmt::Display for Refused {
 }
 
 impl Callers {
-    /// Callers of which every address may connect.
+    /// Callers with any address: every host may connect.
     pub fn any() -> Self {
         Self { peers: Peers::ANY, refused: Arc::new(|_, _| ()) }
     }

@@ -30,7 +30,7 @@ pub struct PacketSecond {
     pub sent_octets: Option<f64>,
     /// The same of what was received.
     pub received_per_second: f64,
-    /// The mean octets of a packet received in this second; absent when none was received.
+    /// The mean size of a packet received in this second, in octets; absent when none was received.
     pub received_octets: Option<f64>,
 }
 

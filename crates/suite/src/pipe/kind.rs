@@ -138,7 +138,7 @@ impl Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not {what}: give one of {allowed}")]
 pub struct UnknownName {
-    /// The text that names nothing known.
+    /// The text that was written, which is none of the known names.
     pub text: String,
     /// What was wanted, with its article.
     pub what: &'static str,

@@ -67,7 +67,7 @@ pub struct SegmentUse {
     /// What such frames occupy beyond that.
     #[serde(rename = "overhead_ns")]
     pub overhead: Span,
-    /// The time that collisions spoilt.
+    /// The time that was lost to collisions.
     #[serde(rename = "collisions_ns")]
     pub collisions: Span,
     /// The number of collisions.

@@ -74,7 +74,7 @@ pub struct RowUse {
     pub invalid: usize,
     /// Why the first of them does not.
     pub fault: Option<String>,
-    /// The use of each measured program.
+    /// What each measured program used: time, memory and context switches.
     pub programs: Vec<ProgramUse>,
 }
 

@@ -41,7 +41,7 @@ pub struct RateRow {
 /// A repetition that is flagged and kept.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Outlier {
-    /// The number of the block in which it was measured, from 0.
+    /// The number of the block in which the repetition was measured, from 0.
     pub block: u32,
     /// The goodput of the repetition, in bits per second.
     pub goodput_bits_per_second: f64,

@@ -101,7 +101,7 @@ impl Explanation for Outliers {
 /// diluted by the time alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SmallOverlap {
-    /// The number of rows in which both ran together for less than half of the time.
+    /// The number of rows in which both activities ran together for less than half of the longer one.
     pub rows: u64,
     /// Of how many loaded rows.
     pub of: u64,
