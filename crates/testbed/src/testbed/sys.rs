@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::time::{ClockId, clock_gettime};
-use nix::unistd::{Pid, setsid};
+use nix::unistd::Pid;
 
 /// Takes a file that the kernel just gave to this process, as `SCM_RIGHTS` does.
 pub(super) fn own(file: RawFd) -> OwnedFd {
@@ -26,17 +26,6 @@ pub(super) fn own(file: RawFd) -> OwnedFd {
 pub(super) fn tie(command: &mut Command, blocked: SigSet) {
     let prepare = move || {
         set_pdeathsig(Signal::SIGKILL)?;
-        Ok(blocked.thread_set_mask()?)
-    };
-    // SAFETY: between fork and exec, only two system calls are made, and nothing is allocated.
-    unsafe { command.pre_exec(prepare) };
-}
-
-/// Lets the command start without a terminal, in a session of its own, with these signals blocked: it would have those of its
-/// starter otherwise.
-pub(super) fn without_terminal(command: &mut Command, blocked: SigSet) {
-    let prepare = move || {
-        setsid()?;
         Ok(blocked.thread_set_mask()?)
     };
     // SAFETY: between fork and exec, only two system calls are made, and nothing is allocated.

@@ -1,14 +1,15 @@
 //! A program that was started: its streams, and what the kernel counts of it.
 
-use std::io;
+use std::io::{self, PipeReader};
 use std::os::fd::AsFd;
-use std::process::{ChildStderr, ChildStdout, Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 use btu_suite::program::ProgramOrder;
 use btu_suite::record::CpuTime;
 use btu_units::{Bytes, Time};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
 use super::super::sys::{self, Usage};
@@ -19,8 +20,8 @@ use super::work::Work;
 pub(super) struct Child {
     pub(super) main: Pid,
     pub(super) started: Time,
-    pub(super) output: Stream<ChildStdout>,
-    pub(super) errors: Stream<ChildStderr>,
+    pub(super) output: Stream<PipeReader>,
+    pub(super) errors: Stream<PipeReader>,
     /// When the program itself had ended, and how: its exit code, or the signal.
     pub(super) ended: Option<(Time, Result<i32, i32>)>,
     pub(super) used: Usage,
@@ -29,32 +30,38 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts what is ordered, without a terminal and with these signals blocked.
+    /// Starts what is ordered, in a process group of its own and with these signals blocked; this process has no terminal, so
+    /// that it has none either.
+    ///
+    /// Its time begins here, so nothing is done between that moment and its first instruction which could have been done before.
+    /// There must be no `pre_exec`: with one, the library forks, which copies this process's page tables (a quarter of what
+    /// `true` takes), and without it calls `posix_spawn`, which does not.
     pub(super) fn start(order: &ProgramOrder, work: Option<&Work>, blocked: SigSet) -> io::Result<Self> {
         let Some((program, arguments)) = order.command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command"));
         };
         let mut command = Command::new(program);
-        command.args(arguments).envs(&order.environment);
+        command.args(arguments).envs(&order.environment).process_group(0);
         if let Some(directory) = order.directory.as_deref().or(work.map(Work::path)) {
             command.current_dir(directory);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        sys::without_terminal(&mut command, blocked);
-        let started = sys::now()?;
-        let mut child = command.spawn()?;
-        let (output, errors) = (child.stdout.take(), child.stderr.take());
-        output.as_ref().map_or(Ok(()), without_waiting)?;
-        errors.as_ref().map_or(Ok(()), without_waiting)?;
-        Ok(Self {
+        let ((output, of_output), (errors, of_errors)) = (io::pipe()?, io::pipe()?);
+        command.stdin(Stdio::null()).stdout(of_output).stderr(of_errors);
+        let [output, errors] = [output, errors].map(|stream| without_waiting(&stream).map(|()| stream));
+        let (output, errors) = (output?, errors?);
+        let (started, child) = with_signals(blocked, || Ok((sys::now()?, command.spawn()?)))?;
+        let mut child = Self {
             main: Pid::from_raw(child.id().cast_signed()),
             started,
-            output: Stream::new(output),
-            errors: Stream::new(errors),
+            output: Stream::new(Some(output)),
+            errors: Stream::new(Some(errors)),
             ended: None,
             used: Usage::default(),
             is_gone: false,
-        })
+        };
+        // What ended meanwhile gave a signal that was not blocked, and so not kept.
+        child.reap()?;
+        Ok(child)
     }
 
     /// Takes what has ended by now; how many that were.
@@ -87,6 +94,14 @@ impl Child {
     pub(super) fn peak_memory(&self) -> Bytes {
         self.used.peak_memory
     }
+}
+
+/// Does something with these signals blocked, and no others: a program has those of its starter.
+fn with_signals<T>(blocked: SigSet, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let own = blocked.thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let done = work();
+    own.thread_set_mask()?;
+    done
 }
 
 fn without_waiting(stream: &impl AsFd) -> io::Result<()> {

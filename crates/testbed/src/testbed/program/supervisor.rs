@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::{Pid, getpid};
+use nix::unistd::{Pid, getpid, setsid};
 
 use super::super::error::TestbedError;
 use super::super::init::mount_own_proc;
@@ -61,6 +61,8 @@ fn serve(directory: &Path) -> Result<(), TestbedError> {
         return Err(TestbedError::protocol("start a program's supervisor", "it is not process 1"));
     }
     die_with_parent()?;
+    // Without a terminal: what it starts cannot get one, either, as only the first process of a session does.
+    setsid().map_err(|error| TestbedError::process("start a session for programs", &error.into()))?;
     let is_private = mount_own_proc();
     let failed = |error: io::Error| TestbedError::process("supervise a program", &error);
     let mut supervisor = Supervisor::new(directory, is_private).map_err(failed)?;
