@@ -64,11 +64,11 @@ fn ready(place: &str, code: Option<&str>) {
     }
 }
 
-/// The example reads the code from standard input: every user of a machine sees the command lines of all.
+/// The example does not hold the code: every user of a machine sees the command lines of all.
 fn invitation(code: &str) -> String {
     format!(
-        "pairing code {code}, good for ten minutes and one command on the other machine, which reads it from standard input, for \
-         example:\n  btu pipe --to NAME=ADDRESS --pair NAME=@- --precision quick --sizes 1,64KiB"
+        "pairing code {code}, good for ten minutes and one command on the other machine, which asks for it, for example:\n  \
+         btu pipe --to NAME=ADDRESS --pair NAME --precision quick --sizes 1,64KiB"
     )
 }
 
@@ -98,7 +98,7 @@ mod tests {
         assert!(
             told.contains("K7QF-9M2R")
                 && !example.contains("K7QF")
-                && example.contains("--to NAME=ADDRESS --pair NAME=@-"),
+                && example.contains("--to NAME=ADDRESS --pair NAME"),
             "{said}"
         );
     }

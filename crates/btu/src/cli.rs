@@ -58,6 +58,7 @@ pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
 pub(crate) use run::RunStudy;
+pub(crate) use secret::Secret;
 pub(crate) use sim::Sim;
 pub(crate) use speed::{INTRODUCTION, Speed};
 pub(crate) use study::{StudyOptions, or_usual};
@@ -72,10 +73,24 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
         std::process::exit(0);
     }
     let mut command = Arguments::command();
-    let matches = command.get_matches_mut();
+    let matches =
+        command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| without_secret(error).exit());
     resume::check(&command, &matches)?;
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
+
+/// An error about an option that may have been given a secret does not show it again.
+fn without_secret(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    let is_of = |option: &str| error.get(ContextKind::InvalidArg).is_some_and(|of| of.to_string().starts_with(option));
+    if SECRET_OPTIONS.into_iter().any(is_of) {
+        error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
+    }
+    error
+}
+
+/// The options that know where a secret is, and must not hold it.
+const SECRET_OPTIONS: [&str; 2] = ["--pair ", "--ftp-server "];
 
 /// What `btu` alone prints.
 const QUESTIONS: &str = "\
@@ -315,7 +330,8 @@ pub(crate) struct Rate {
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Fetch from this FTP server instead of the embedded one: host:port or user:password@host:port/file, or @FILE that holds this
+    /// Fetch from this FTP server instead of the embedded one: host:port, host:port/file, or @FILE that holds
+    /// user:password@host:port/file
     #[arg(long, value_name = "SERVER", value_parser = external_ftp)]
     pub(crate) ftp_server: Option<ExternalFtp>,
     /// Existing directory on the disk to be exercised [default: `scratch` beside the stored runs]
@@ -440,7 +456,18 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 fn external_ftp(text: &str) -> Result<ExternalFtp, String> {
-    secret::secret(text)?.parse().map_err(|error: FtpAddressError| error.to_string())
+    let address = match Secret::named(text) {
+        Some(secret) => secret.read("FTP server")?,
+        None if text.contains('@') => {
+            return Err(
+                "every user of this machine can read its command lines, and the password: write the address into a \
+                        file that you alone can read, and name it as @FILE; @- is standard input"
+                    .to_owned(),
+            );
+        }
+        None => text.to_owned(),
+    };
+    address.parse().map_err(|error: FtpAddressError| error.to_string())
 }
 
 fn label(text: &str) -> Result<String, String> {

@@ -7,12 +7,12 @@ use btu_units::Span;
 use clap::{Args, Subcommand};
 
 use super::quantity;
-use super::secret::secret;
+use super::secret::Secret;
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   btu hosts check lab.toml --identity me.pem
-  btu hosts check lab.toml --pair alpha=@-   the code of `btu agent --pair` is read from standard input
+  btu hosts check lab.toml --pair alpha      asks for the code of `btu agent --pair`, or reads it from standard input
   btu hosts check lab.toml --json
 
 An inventory:
@@ -104,9 +104,9 @@ pub(crate) struct Reaching {
     /// The authority's list of revoked certificates
     #[arg(long, value_name = "FILE")]
     pub(crate) revoked: Option<PathBuf>,
-    /// The pairing code that a host's agent shows; HOST=@FILE reads it from a file, HOST=@- from standard input
-    #[arg(long, value_name = "HOST=CODE", value_parser = pairing)]
-    pub(crate) pair: Vec<(String, String)>,
+    /// Asks for the pairing code that the agent of HOST shows, or reads it, a line, from standard input; HOST=@FILE from a file
+    #[arg(long, value_name = "HOST", value_parser = pairing)]
+    pub(crate) pair: Vec<(String, Secret)>,
     /// The OpenSSH client
     #[arg(long, value_name = "PROGRAM", env = "BTU_SSH", default_value = "ssh")]
     pub(crate) ssh_program: PathBuf,
@@ -115,10 +115,15 @@ pub(crate) struct Reaching {
     pub(crate) ssh_binary: Option<PathBuf>,
 }
 
-/// `HOST=CODE`, or `HOST=@FILE`. The code is looked at when it is used, so that no error shows it.
-fn pairing(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((host, code)) if !host.is_empty() && !code.is_empty() => Ok((host.to_owned(), secret(code)?.into_owned())),
-        _ => Err("write HOST=CODE, with the code that `btu agent --pair` shows on that host".to_owned()),
+/// `HOST`, `HOST=@FILE` or `HOST=@-`. The code is read when it is used.
+fn pairing(text: &str) -> Result<(String, Secret), String> {
+    let (host, code) = text.split_once('=').unwrap_or((text, "@-"));
+    if host.is_empty() {
+        return Err("write the host's name, of which `btu agent --pair` shows a code".to_owned());
     }
+    Secret::named(code).map(|code| (host.to_owned(), code)).ok_or_else(|| {
+        "every user of this machine can read its command lines: write the host's name alone, and the code is asked for, or \
+         read from standard input; HOST=@FILE reads it from a file"
+            .to_owned()
+    })
 }

@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn what_decides_nothing_is_allowed() {
         for line in [
-            "btu rate --resume r1 --force --scratch /tmp --quiet --json --identity me.pem --pair a=b",
+            "btu rate --resume r1 --force --scratch /tmp --quiet --json --identity me.pem --pair a",
             "btu pipe --resume r1 --force --csv a.csv --all --data here",
             "btu rate --profile full",
             "btu show r1",

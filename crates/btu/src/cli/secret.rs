@@ -1,27 +1,55 @@
-//! Secrets of a command line. What stands on it is shown to every user of the machine (`/proc/PID/cmdline`), so a secret can be
-//! read from a file, or from standard input.
+//! Secrets. What stands on a command line is shown to every user of the machine (`/proc/PID/cmdline`, `ps`), so none is taken there:
+//! it is asked for, or read from standard input or from a file.
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, IsTerminal};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 /// No secret is longer.
 const MOST_BYTES: u64 = 4096;
 
-/// `text` itself, or the first line of the file that it names as `@FILE`; `@-` is standard input.
-pub(super) fn secret(text: &str) -> Result<Cow<'_, str>, String> {
-    let Some(name) = text.strip_prefix('@') else { return Ok(Cow::Borrowed(text)) };
-    let line = if name == "-" { first_line(std::io::stdin().lock()) } else { private(name).and_then(first_line) };
-    line.map(Cow::Owned).map_err(|why| format!("reading the secret from {name}: {why}"))
+/// Where a secret is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Secret {
+    /// A line of standard input; at a terminal it is asked for.
+    StandardInput,
+    /// The first line of this file.
+    File(PathBuf),
+}
+
+impl Secret {
+    /// What `@FILE` and `@-` mean; nothing for any other text.
+    pub(super) fn named(text: &str) -> Option<Self> {
+        text.strip_prefix('@').map(|name| match name {
+            "-" => Self::StandardInput,
+            name => Self::File(name.into()),
+        })
+    }
+
+    /// Reads it; `what` it is, for the question and for errors, which do not show it.
+    pub(crate) fn read(&self, what: &str) -> Result<String, String> {
+        let (line, from) = match self {
+            Self::StandardInput => {
+                let input = std::io::stdin();
+                if input.is_terminal() {
+                    eprint!("{what}: ");
+                }
+                (first_line(input.lock()), "standard input".to_owned())
+            }
+            Self::File(path) => (private(path).and_then(first_line), path.display().to_string()),
+        };
+        line.map_err(|why| format!("reading the {what} from {from}: {why}"))
+    }
 }
 
 /// A file that nobody else can read, or a pipe that a shell has made.
-fn private(name: &str) -> Result<BufReader<File>, String> {
-    let file = File::open(name).map_err(|error| error.to_string())?;
+fn private(path: &Path) -> Result<BufReader<File>, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
     if about.is_file() && about.permissions().mode() & 0o077 != 0 {
-        return Err(format!("others can read it; `chmod 600 {}` keeps them out", btu_units::shell_word(name)));
+        let path = path.display().to_string();
+        return Err(format!("others can read it; `chmod 600 {}` keeps them out", btu_units::shell_word(&path)));
     }
     Ok(BufReader::new(file))
 }
@@ -42,16 +70,24 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("code");
         std::fs::write(&path, " K7QF-9M2R \nmore\n").unwrap();
-        let named = format!("@{}", path.display());
+        let secret = |name: &str| Secret::named(&format!("@{name}")).expect("a file").read("code of alpha");
+        let name = path.display().to_string();
         let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         mode(0o644);
-        let refused = secret(&named).unwrap_err();
+        let refused = secret(&name).unwrap_err();
         assert!(refused.contains("others can read it") && !refused.contains("K7QF"), "{refused}");
         mode(0o600);
-        assert_eq!(secret(&named).unwrap(), "K7QF-9M2R");
-        assert_eq!(secret("K7QF").unwrap(), "K7QF");
+        assert_eq!(secret(&name).unwrap(), "K7QF-9M2R");
         std::fs::write(&path, "\n").unwrap();
-        assert!(secret(&named).unwrap_err().contains("empty"));
-        assert!(secret("@/nowhere/at/all").unwrap_err().contains("No such file"));
+        assert!(secret(&name).unwrap_err().contains("empty"));
+        let missing = secret("/nowhere/at/all").unwrap_err();
+        assert!(missing.contains("code of alpha from /nowhere/at/all: No such file"), "{missing}");
+    }
+
+    #[test]
+    fn nothing_but_a_place_is_a_secret() {
+        assert_eq!(Secret::named("@-"), Some(Secret::StandardInput));
+        assert_eq!(Secret::named("K7QF-9M2R"), None);
+        assert_eq!(Secret::named(""), None);
     }
 }

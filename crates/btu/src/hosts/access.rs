@@ -30,7 +30,9 @@ fn keys(reaching: &Reaching) -> anyhow::Result<Keys> {
     let revocations = reaching.revoked.as_deref().map(Revocations::load).transpose()?;
     let mut pairings = BTreeMap::new();
     for (host, code) in &reaching.pair {
-        let pairing = Pairing::from_code(code).map_err(|error| Refusal::Usage(format!("--pair {host}=…: {error}")))?;
+        let refused = |why: &dyn std::fmt::Display| Refusal::Usage(format!("--pair {host}: {why}"));
+        let code = code.read(&format!("pairing code of {host}")).map_err(|why| refused(&why))?;
+        let pairing = Pairing::from_code(&code).map_err(|error| refused(&error))?;
         pairings.insert(host.clone(), pairing);
     }
     Ok(Keys { identity, revocations, pairings })

@@ -61,7 +61,7 @@ pub(super) fn check_pairings(hosts: &[Host], reaching: &Reaching) -> Result<(), 
     for (name, _) in &reaching.pair {
         if !hosts.iter().any(|host| host.name == *name) {
             let known = names(hosts);
-            return Err(Refusal::Usage(format!("--pair {name}=…: there is no host `{name}`; there are {known}")));
+            return Err(Refusal::Usage(format!("--pair {name}: there is no host `{name}`; there are {known}")));
         }
     }
     Ok(())

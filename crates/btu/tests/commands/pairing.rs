@@ -39,7 +39,7 @@ fn pipe(directory: &Path, address: &str, code: &str) -> Output {
         "--to",
         &to,
         "--pair",
-        "beta=@-",
+        "beta",
         "--sizes",
         "1",
         "--trials",
@@ -69,4 +69,39 @@ fn b8_a_code_that_is_used_up_is_told() {
         said.contains("first to use the pairing code") && said.contains("start the agent again for a new code"),
         "{said}"
     );
+}
+
+/// What stands on a command line is in `ps` for everybody: it is refused there, and no error repeats it.
+#[test]
+fn secrets_are_not_taken_from_a_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, remedy) in [
+        (&["pipe", "--to", "beta=192.0.2.1", "--pair", "beta=K7QF-9M2R"][..], "HOST=@FILE"),
+        (&["rate", "--ftp-server", "carol:K7QF-9M2R@192.0.2.1:21/file"], "@FILE"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        let output = command.args(arguments).env("BTU_DATA", directory.path()).output().expect("btu");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("every user of this machine can read its command lines"), "{said}");
+        assert!(said.contains(remedy) && !said.contains("K7QF"), "{said}");
+    }
+}
+
+/// Several codes are lines of standard input, in the order of their hosts.
+#[test]
+fn codes_are_read_line_by_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    command.args(["hosts", "check", "lab.toml", "--quiet", "--pair", "alpha", "--pair", "beta"]);
+    let inventory = "[hosts.alpha]\ncontrol = \"127.0.0.1:9\"\n[hosts.beta]\ncontrol = \"127.0.0.1:9\"\n";
+    std::fs::write(directory.path().join("lab.toml"), inventory).expect("an inventory");
+    command.current_dir(directory.path()).env("BTU_DATA", directory.path());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("btu starts");
+    write!(child.stdin.take().expect("its input"), "not a code\n").expect("a line is read");
+    let output = child.wait_with_output().expect("btu");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("btu: --pair alpha: ") && !said.contains("not a code\n"), "{said}");
 }

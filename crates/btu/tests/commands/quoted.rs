@@ -98,6 +98,9 @@ fn a_secret_that_others_can_read() {
     fs::write(&file, "K7QF-9M2R\n").unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     let file = file.display().to_string();
-    let said = refusal(home.path(), &["hosts", "check", "FILE", "--pair", &format!("alpha=@{file}")]);
+    let inventory = home.path().join("lab.toml");
+    fs::write(&inventory, "[hosts.alpha]\ncontrol = \"127.0.0.1:9\"\n").unwrap();
+    let inventory = inventory.display().to_string();
+    let said = refusal(home.path(), &["hosts", "check", &inventory, "--pair", &format!("alpha=@{file}")]);
     assert_eq!(words(&command(&said, "chmod 600", "` keeps")), ["chmod", "600", &file]);
 }

@@ -79,7 +79,7 @@ fn hosts(machines: &Machines) -> Vec<String> {
         machines.hosts.iter().filter_map(option).collect()
     };
     let paired = machines.hosts.iter().filter(|host| matches!(host.reached, Reached::Pairing { .. }));
-    words.extend(paired.map(|host| format!("--pair {}=CODE", shell_word(&host.name))));
+    words.extend(paired.map(|host| format!("--pair {}", shell_word(&host.name))));
     words
 }
 
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(
             said,
             "btu rate --profile quick --seed 7 --test alpha=192.0.2.10:7417@198.51.100.10 --active \
-             beta=192.0.2.11:7417@198.51.100.11 --passive gamma=192.0.2.12:99@198.51.100.12 --pair gamma=CODE"
+             beta=192.0.2.11:7417@198.51.100.11 --passive gamma=192.0.2.12:99@198.51.100.12 --pair gamma"
         );
         for word in said.split(' ').filter(|word| word.contains('@')) {
             assert!(word.parse::<Host>().is_ok(), "{word}");

@@ -149,7 +149,7 @@ fn no_identity_and_no_code() {
     let reached = Reached::Pairing { address: "127.0.0.1:9".to_owned() };
     let call = HostCall { name: "alpha".to_owned(), reached };
     let error = runtime().unwrap().block_on(async { RemoteHost::call(&call, &access).await.map(drop) }).unwrap_err();
-    assert!(error.to_string().contains("--pair alpha=CODE"), "{error}");
+    assert!(error.to_string().contains("--pair alpha"), "{error}");
 }
 
 #[test]

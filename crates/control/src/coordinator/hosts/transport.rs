@@ -59,7 +59,7 @@ impl Keys {
 fn no_code(call: &HostCall) -> CoordinatorError {
     CoordinatorError::Host {
         host: call.name.clone(),
-        message: format!("its pairing code is needed again: --pair {}=CODE", shell_word(&call.name)),
+        message: format!("its pairing code is needed again: --pair {}", shell_word(&call.name)),
     }
 }
 
