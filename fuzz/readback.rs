@@ -5,14 +5,18 @@ use std::io::Cursor;
 
 use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
+use btu_suite::activity::{Activity, Order, Rendezvous, TcpReceive, TcpSend, Word, Work};
 use btu_suite::experiment::{self, Raised};
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
-use btu_suite::network::Network;
+use btu_suite::network::{Impairments, Network};
 use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
 use btu_suite::plan::{self, Plan};
 use btu_suite::roll::{self, Roll};
 use btu_suite::run::{Asked, Found, Ground};
+use btu_suite::sample::Intervals;
+use btu_suite::script::{Role, Script, Step};
 use btu_suite::verdict::{Context, judge, rating_of};
+use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -107,6 +111,42 @@ pub(super) fn plan(octets: &[u8]) {
     for study in experiment::names().filter_map(experiment::named) {
         drop((study.hash(&text), study.judged(&text, &[])));
     }
+}
+
+/// What workers tell while they move streams, a line each, by turns of two ends: no more intervals come of it than lines.
+pub(super) fn samples(octets: &[u8]) {
+    let mut intervals = Intervals::of(&stream(), Span::from_seconds(1));
+    let (mut told, mut shown) = (0, 0);
+    for (number, line) in octets.split(|octet| *octet == b'\n').enumerate() {
+        match serde_json::from_slice::<Word>(line) {
+            Ok(Word::Sample(sample)) => intervals.add(number % 2, *sample),
+            Ok(_) => intervals.end(number % 2),
+            Err(_) => continue,
+        }
+        told += 1;
+        while let Some(interval) = intervals.ready() {
+            shown += 1;
+            assert!(shown <= told, "{shown} intervals of {told} lines");
+            drop(serde_json::to_string(&interval).expect("an interval can be printed"));
+        }
+    }
+}
+
+/// A receiver and a sender of TCP.
+fn stream() -> Script {
+    let (token, message, window) = ([7; 16], Bytes::new(100), None);
+    let listen = Rendezvous::Listen([192, 0, 2, 1].into());
+    let call = Rendezvous::Connect(([192, 0, 2, 1], 9).into());
+    let receive = Activity::TcpReceive(TcpReceive { meeting: listen, token, message, window });
+    let work = Work::For(Span::from_seconds(1));
+    let send = Activity::TcpSend(TcpSend { meeting: call, token, message, work, window });
+    let step = |host: &str, peer, activity| Step {
+        host: HostName::try_from(host).expect("a name"),
+        role: Role::Network,
+        peer,
+        order: Order::new(1, Span::from_seconds(9), activity),
+    };
+    Script { impairments: Impairments::new(), steps: vec![step("alpha", None, receive), step("beta", Some(0), send)] }
 }
 
 /// An experiment file, on networks of the library and on hosts.

@@ -20,6 +20,7 @@ use btu_suite::record::{
     Requested, Sent, TcpInfo, WireAccount,
 };
 use btu_suite::roll::{self, Answer, Greeted, Roll};
+use btu_suite::sample::Sample;
 use btu_units::{BitRate, Bytes, Span, Time};
 use prost::Message;
 
@@ -62,6 +63,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         }
         "requests" => requests(),
         "revocations" => revocations(),
+        "samples" => vec![samples()],
         "ssh_words" => vec![b"Welcome!\nbtu-agent-is-ready\n".to_vec(), b"btu-agent-failed: no room\n".to_vec()],
         "stored_network" => networks().iter().map(json).collect(),
         "trace_file" => vec![b"0\n1\n1\n\n12\n".to_vec()],
@@ -531,6 +533,16 @@ fn orders() -> Vec<Order> {
     [Activity::Null, Activity::TcpSend(send), Activity::Cpu(Cpu { rounds: Rounds::Count(3) })]
         .map(|activity| Order::new(1, Span::from_seconds(9), activity))
         .to_vec()
+}
+
+/// What both ends of a stream tell by turns, the second time as late as can be said, and that one has ended.
+fn samples() -> Vec<u8> {
+    let sample = |at, bytes| Sample { at, bytes: Bytes::new(bytes), missing: Some(2), tcp: Some(TcpInfo::default()) };
+    let told = |at, bytes| Word::Sample(Box::new(sample(at, bytes)));
+    let (second, last) = (Span::from_seconds(1), Span::from_nanoseconds(u64::MAX));
+    let failed = Word::Failed { message: "sending: broken pipe".into() };
+    let words = [told(second, 1000), told(second, 900), told(last, 5000), told(last, 4000), failed];
+    words.iter().flat_map(|word| [json(word), b"\n".to_vec()].concat()).collect()
 }
 
 fn requests() -> Vec<Vec<u8>> {

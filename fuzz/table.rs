@@ -9,7 +9,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 36] = [
+pub const TARGETS: [(&str, Decoder); 37] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", btu_store::fuzz_import),
@@ -38,6 +38,7 @@ pub const TARGETS: [(&str, Decoder); 36] = [
     ("replies", btu_control::fuzz::replies),
     ("requests", btu_control::fuzz::requests),
     ("revocations", btu_control::fuzz::revocations),
+    ("samples", readback::samples),
     ("ssh_words", btu_control::fuzz::ssh_words),
     ("stored_network", readback::stored_network),
     ("tcp_token", btu_traffic::fuzz::tcp_token),

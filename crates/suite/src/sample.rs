@@ -120,6 +120,7 @@ impl Intervals {
         let number = sample.at.nanoseconds() / self.every.nanoseconds().max(1);
         if let Some(watched) = self.steps.get_mut(&step)
             && watched.told.len() < MOST_KEPT
+            && number < u64::MAX
         {
             watched.told.insert(number, sample);
         }
@@ -132,21 +133,24 @@ impl Intervals {
         }
     }
 
-    /// The next interval of which everybody who is still at work has told.
+    /// The next interval of which everybody who is still at work has told. It lasts until somebody told: a host that says it is
+    /// years later gets one interval of years and not millions of empty ones.
     pub fn ready(&mut self) -> Option<Interval> {
         let is_told = |watched: &Watched| watched.has_ended || watched.told.keys().any(|number| *number >= self.next);
-        let latest = self.steps.values().filter_map(|watched| watched.told.keys().next_back()).max()?;
-        if *latest < self.next || !self.steps.values().all(is_told) {
+        if !self.steps.values().all(is_told) {
             return None;
         }
-        let number = self.next;
-        self.next += 1;
-        Some(self.interval(number))
+        let due = self.steps.values().filter_map(|watched| watched.told.range(self.next..).next());
+        let number = due.map(|(number, _)| *number).min()?;
+        let interval = self.interval(number);
+        self.next = number + 1;
+        Some(interval)
     }
 
+    /// Since the one before it, to the end of the one of this number.
     fn interval(&mut self, number: u64) -> Interval {
         let every = self.every.seconds();
-        let (from_seconds, to_seconds) = ((number - 1) as f64 * every, number as f64 * every);
+        let (from_seconds, to_seconds) = ((self.next - 1) as f64 * every, number as f64 * every);
         let mut interval = Interval { from_seconds, to_seconds, request_seconds: None, flows: Vec::new() };
         for watched in self.steps.values_mut() {
             let later = watched.told.split_off(&(number + 1));

@@ -100,11 +100,29 @@ fn nobody_waits_for_who_has_ended() {
     }
     assert_eq!(intervals.ready(), None);
     intervals.add(2, sample(1001, 1000));
-    // An end that is still at work may be late by several intervals.
+    // An end that is still at work may be late by several intervals: they are one.
     intervals.add(2, sample(3000, 3000));
     assert!(intervals.ready().is_some_and(|first| first.flows.len() == 1));
-    assert!(intervals.ready().is_some_and(|second| second.flows.is_empty()));
-    assert!(intervals.ready().is_some_and(|third| third.flows[0].goodput_bits_per_second > 0.0));
+    let second = intervals.ready().expect("the third second was told");
+    assert_eq!([second.from_seconds, second.to_seconds].map(f64::to_bits), [1.0, 3.0].map(f64::to_bits));
+    // 2000 bytes in 1.999 s.
+    assert!((second.flows[0].goodput_bits_per_second - 16_000.0 / 1.999).abs() < 1e-6, "{second:?}");
     assert_eq!(intervals.ready(), None);
     intervals.add(99, sample(4000, 1));
+}
+
+/// A host whose clock or word is wild costs an interval for each of its samples, not one for each second that it claims.
+#[test]
+fn a_sample_from_far_ahead_is_one_interval() {
+    let mut intervals = Intervals::of(&script(), EVERY);
+    for step in [1, 3, 4, 5, 7] {
+        intervals.end(step);
+    }
+    let last = Span::from_nanoseconds(u64::MAX);
+    intervals.add(2, sample(1000, 1000));
+    intervals.add(2, Sample { at: last, ..sample(0, 2000) });
+    assert!(intervals.ready().is_some_and(|first| first.to_seconds < 1.5));
+    assert!(intervals.ready().is_some_and(|second| second.to_seconds > 1e10));
+    intervals.add(2, sample(5000, 3000));
+    assert_eq!(intervals.ready(), None, "what comes after its time is late");
 }
