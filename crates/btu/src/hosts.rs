@@ -12,4 +12,4 @@ pub(crate) use beside::{reach, remote};
 pub(crate) use check::run;
 pub(crate) use named::Family;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};
-pub(crate) use studied::{HERE, checked, gather_for, host_name, named_hosts, taking_part};
+pub(crate) use studied::{HERE, checked, gather_for, host_name, listed_hosts, named_hosts, taking_part};

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use btu_suite::experiment::{Experiment, Field, Frame, Raised};
 use btu_suite::program::Part;
-use btu_suite::run::{EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, read};
+use btu_suite::run::{EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read};
 use btu_units::Span;
 
 use crate::cli::{Common, ProfileName, RunStudy};
@@ -68,7 +68,13 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
         }
         None => (short::text(options)?, "the command line".to_owned(), PathBuf::from(".")),
     };
-    let named = hosts::named_hosts(&study.real)?;
+    let named = match inventory_of(&text) {
+        // What the command line says replaces what the file says.
+        Some(file) if !study.real.is_any() && study.network.is_none() => {
+            hosts::listed_hosts(&directory.join(file), &study.real.reaching)?
+        }
+        _ => hosts::named_hosts(&study.real)?,
+    };
     let mut file = if named.is_empty() {
         let places = Places::new(options, &text, &name, &directory);
         let find = |asked: &_| places.find(asked);

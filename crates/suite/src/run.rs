@@ -12,7 +12,7 @@ mod verdict;
 pub use doing::{ActivityStep, Doing};
 pub use effects::{FactorEffects, Pair};
 pub use examples::{EXAMPLES, Example};
-pub use file::{Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, read};
+pub use file::{Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, inventory_of, read};
 pub use plan::{Factor, RunCell, RunPlan};
 pub use row::RunRow;
 pub use value::{Better, Stream, Value, What};

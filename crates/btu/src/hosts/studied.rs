@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
 
 use btu_control::coordinator::HostSet;
 use btu_network::Host;
@@ -16,11 +17,16 @@ use crate::exit::Refusal;
 
 /// Everybody whom the options name, in their order; nobody where they name none.
 pub(crate) fn named_hosts(options: &StudyHosts) -> anyhow::Result<Vec<Host>> {
-    let hosts: Vec<Host> = match &options.hosts {
-        Some(file) => named::inventory(file)?.hosts,
-        None => options.ssh.iter().map(named::by_ssh).collect(),
-    };
+    if let Some(file) = &options.hosts {
+        return listed_hosts(file, &options.reaching);
+    }
+    let hosts: Vec<Host> = options.ssh.iter().map(named::by_ssh).collect();
     if hosts.is_empty() { Ok(hosts) } else { Ok(checked(hosts, &options.reaching)?) }
+}
+
+/// Everybody in this inventory.
+pub(crate) fn listed_hosts(file: &Path, reaching: &Reaching) -> anyhow::Result<Vec<Host>> {
+    Ok(checked(named::inventory(file)?.hosts, reaching)?)
 }
 
 /// Hosts that can be told apart, and of whom none is missing that a pairing code is for.

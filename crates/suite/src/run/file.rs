@@ -32,7 +32,8 @@ pub use text::inline_network;
 const KIND: &str = "an experiment file";
 
 /// The keys that a file has of its own; every other key belongs to the network's file.
-const OWN: [&str; 9] = ["name", "about", "network", "service", "measure", "load", "factors", "variant", "order"];
+const OWN: [&str; 10] =
+    ["name", "about", "network", "hosts", "service", "measure", "load", "factors", "variant", "order"];
 
 /// A network that an experiment is to be measured on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +91,13 @@ pub struct ExperimentFile {
     pub hosts: Vec<HostName>,
     /// The resolution of the fraction that the rows are.
     pub resolution: Option<u32>,
+}
+
+/// The inventory of real hosts that an experiment names (`hosts = "FILE"`): it decides what the file is read for.
+pub fn inventory_of(text: &str) -> Option<String> {
+    let document = Document::parse(text, "the experiment", KIND, &[]);
+    let named = document.fields().and_then(|fields| fields.get("hosts")?.text().map(str::to_owned));
+    named
 }
 
 /// Reads an experiment file, which errors call `source_name`, with settings put in.
@@ -248,7 +256,10 @@ impl Reader<'_> {
         fields: &Fields<'_>,
         settings: Vec<(String, String)>,
     ) -> Option<(BTreeMap<HostName, Option<IpAddr>>, Option<Asked>, Option<Found>)> {
-        let item = fields.get("network");
+        let (item, inventory) = (fields.get("network"), fields.get("hosts"));
+        if let Some(inventory) = &inventory {
+            inventory.text()?;
+        }
         match self.ground {
             Ground::Hosts(hosts) => {
                 if let Some(item) = item {
@@ -263,7 +274,8 @@ impl Reader<'_> {
                     (Some(item), None) => Some(item.text()?.to_owned()),
                     (None, None) => {
                         fields.problem(
-                            "`network` is missing: write for example `network = \"home-fq-codel\"` (`btu net list`)",
+                            "`network` is missing: write for example `network = \"home-fq-codel\"` (`btu net list`), or \
+                             `hosts = \"lab.toml\"`, an inventory of real hosts",
                         );
                         return None;
                     }

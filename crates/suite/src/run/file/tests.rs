@@ -200,6 +200,20 @@ fn programs_are_refused_on_real_hosts() {
 }
 
 #[test]
+fn a_file_can_name_an_inventory_of_hosts() {
+    let text = "hosts = \"lab.toml\"\n[measure.a]\non = \"alpha\"\nto = \"beta\"\nactivity = \"requests\"\n";
+    assert_eq!(inventory_of(text).as_deref(), Some("lab.toml"));
+    assert_eq!(inventory_of("network = \"veth\"\n"), None);
+    assert_eq!(inventory_of("hosts = ["), None);
+    let hosts = ["alpha", "beta"].map(|name| HostName::try_from(name).unwrap());
+    assert_eq!(read(text, "lab.toml", &[], Ground::Hosts(&hosts)).unwrap().hosts.len(), 2);
+    let both = read(&format!("network = \"veth\"\n{text}"), "both.toml", &[], Ground::Hosts(&hosts)).unwrap_err();
+    assert!(both.to_string().contains("leave the network out, or the hosts"), "{both}");
+    let number = wrong("hosts = 3\n[measure.a]\non = \"alpha\"\nactivity = \"cpu\"\n");
+    assert!(number.contains("hosts = 3"), "{number}");
+}
+
+#[test]
 fn every_example_is_right() {
     for example in crate::run::EXAMPLES {
         let file = read_all(example.text).unwrap_or_else(|error| panic!("{}: {error}", example.name));
