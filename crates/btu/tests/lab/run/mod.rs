@@ -252,6 +252,10 @@ blocks = 3
     };
     assert_eq!(cells("r1"), cells("r2"));
     assert_eq!(cells("r1").len(), 12);
+    // Two runs of one plan can be compared, row by row.
+    let compared = laboratory.json(&["compare", "r1", "r2"]);
+    let rows = &compared["comparison"]["others"][0]["cells"];
+    assert_eq!(rows.as_array().map(Vec::len), Some(4), "{compared}");
 }
 
 /// Where the newest run is imported, its programs are not started just because it is resumed.
