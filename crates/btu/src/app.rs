@@ -51,6 +51,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
     };
     // Of an experiment every block counts, or none of its runs does.
     let budget = if factors.is_some() { budget.max(Span::from_seconds(10 * 60)) } else { budget };
+    let (blocks, budget) = app.limit.over((blocks, budget));
     let pictures: &[Workload] = match (app.mix, &factors) {
         (Some(_), _) => &[Workload::Mix],
         (None, Some(_)) => &[Workload::StructuredRectangles],

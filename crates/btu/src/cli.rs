@@ -61,7 +61,7 @@ pub(crate) use run::RunStudy;
 pub(crate) use secret::Secret;
 pub(crate) use sim::Sim;
 pub(crate) use speed::{INTRODUCTION, Speed};
-pub(crate) use study::{StudyOptions, or_usual};
+pub(crate) use study::{StudyOptions, TimeLimit, or_usual};
 
 use crate::exit::Refusal;
 
@@ -173,7 +173,7 @@ pub(crate) enum Command {
     /// Simulate what a network file draws, in virtual time
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),
-    /// Real hosts: whether those of an inventory can be measured with
+    /// Check the hosts of an inventory
     #[command(subcommand)]
     Hosts(Hosts),
     /// Network files: check them, and raise the networks they draw
@@ -200,7 +200,7 @@ pub(crate) enum Command {
     /// Put this host at the service of controllers on other machines
     #[command(after_help = agent::EXAMPLES)]
     Agent(Agent),
-    /// Look at this host: what will and will not work, why that matters, and what fixes it
+    /// Look at this host: what will and will not work, why that matters, and how to fix it
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(Doctor),
     /// Give a run words to find it by
@@ -262,7 +262,7 @@ Examples:
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {
-    /// About two minutes: a first look
+    /// A few minutes: a first look
     Quick,
     /// Half an hour or more: numbers to work with
     Standard,
@@ -286,6 +286,8 @@ pub(crate) struct Rate {
     /// How long and how often
     #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
+    #[command(flatten)]
+    pub(crate) limit: TimeLimit,
     /// `veth`, as fast as this host goes, the rate of an emulated path, such as '10 Mb/s', or a network file [default: veth]
     #[arg(long, value_name = "veth|RATE|FILE")]
     pub(crate) network: Option<String>,
@@ -307,7 +309,7 @@ pub(crate) struct Rate {
     /// Fixed volume of each network activity, shared by its connections, instead of a calibrated one
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) volume: Option<Bytes>,
-    /// Socket buffers of the black boxes
+    /// Socket buffers of the peers
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) window: Option<Bytes>,
     /// Processors of the machine under test and of everything else, or `shared` [default: half of the cores each]

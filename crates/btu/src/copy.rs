@@ -69,12 +69,12 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
     if let Some(program) = programs.iter().find(|program| program.is_the_systems()) {
         check_ssh(*program, &chosen)?;
     }
-    let (blocks, budget) = match copy.study.profile {
+    let (blocks, budget) = copy.limit.over(match copy.study.profile {
         ProfileName::Quick if copy.paper => (5, Span::from_seconds(12 * 3600)),
         ProfileName::Quick => (3, Span::from_seconds(260)),
         ProfileName::Standard => (5, Span::from_seconds(60 * 60)),
         ProfileName::Full => (7, Span::from_seconds(12 * 3600)),
-    };
+    });
     Ok(CopyPlan {
         frame: Frame {
             version: CopyPlan::VERSION,

@@ -93,6 +93,7 @@ fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
         ProfileName::Standard => (7, Span::from_seconds(1), Span::from_milliseconds(500), Span::from_seconds(45 * 60)),
         ProfileName::Full => (15, Span::from_seconds(2), Span::from_seconds(2), Span::from_seconds(8 * 3600)),
     };
+    let (blocks, budget) = lan.limit.over((blocks, budget));
     Ok(LanPlan {
         frame: Frame {
             version: LanPlan::VERSION,

@@ -105,7 +105,8 @@ fn testbed(plan: &Plan, topology: Topology) -> Testbed {
 }
 
 fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
-    let profile = Profile::named(rate.profile.name()).context("this profile has no numbers")?;
+    let mut profile = Profile::named(rate.profile.name()).context("this profile has no numbers")?;
+    (profile.most_blocks, profile.budget) = rate.limit.over((profile.most_blocks, profile.budget));
     let seed = match rate.seed {
         Some(seed) => seed,
         // Short enough to be typed.

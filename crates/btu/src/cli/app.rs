@@ -6,7 +6,7 @@ use btu_suite::app::{Carrier, Factor, Mix, MixError, Protocol, ProtocolError, Sp
 use btu_units::Span;
 use clap::Args;
 
-use super::{StudyOptions, quantity};
+use super::{StudyOptions, TimeLimit, quantity};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -37,6 +37,8 @@ of doing that must leave the same picture, bit for bit, or it does not count.";
 pub(crate) struct App {
     #[command(flatten)]
     pub(crate) study: StudyOptions,
+    #[command(flatten)]
+    pub(crate) limit: TimeLimit,
     /// Only these pictures: vectors, rectangles, structured-rectangles, text
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Workload::named)]
     pub(crate) workload: Vec<Workload>,

@@ -4,7 +4,7 @@ use btu_suite::copy::{Background, BackgroundError, Cache, Direction, Mode, Progr
 use btu_units::Bytes;
 use clap::Args;
 
-use super::{StudyOptions, quantity};
+use super::{StudyOptions, TimeLimit, quantity};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -32,6 +32,8 @@ the command until the receiver has it durable. What it takes is told apart: hard
 pub(crate) struct Copy {
     #[command(flatten)]
     pub(crate) study: StudyOptions,
+    #[command(flatten)]
+    pub(crate) limit: TimeLimit,
     /// Only these programs: local (a copy on the sender), bare (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs;
     /// nfs-16 has 16 blocks on their way instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each durable:
     /// nfs-16-64k-sync [default: local,bare,rcp,ftp,nfs]

@@ -6,7 +6,7 @@ use btu_suite::lan::{Pattern, Task};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
-use super::{StudyOptions, quantity};
+use super::{StudyOptions, TimeLimit, quantity};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +35,8 @@ counted, too, or it does not count.";
 pub(crate) struct Lan {
     #[command(flatten)]
     pub(crate) study: StudyOptions,
+    #[command(flatten)]
+    pub(crate) limit: TimeLimit,
     /// How many background stations are at work [default: 0,1,3,5,10, as far as there are so many]
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     pub(crate) stations: Vec<u32>,

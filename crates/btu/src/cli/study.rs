@@ -45,6 +45,27 @@ pub(crate) struct StudyOptions {
     pub(crate) real: StudyHosts,
 }
 
+/// How long a command may measure, of those whose cells come in blocks.
+#[derive(Debug, Args)]
+pub(crate) struct TimeLimit {
+    /// How long to measure, instead of as long as the profile does: blocks are begun while there is time, and the first one is
+    /// always whole
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) time: Option<Span>,
+}
+
+impl TimeLimit {
+    /// The profile's blocks and time; or the given time, with more blocks in proportion where it is longer.
+    pub(crate) fn over(&self, (blocks, budget): (u32, Span)) -> (u32, Span) {
+        let Some(time) = self.time else { return (blocks, budget) };
+        let times = time.nanoseconds().div_ceil(budget.nanoseconds().max(1)).clamp(1, MOST_TIMES);
+        (blocks * times as u32, time)
+    }
+}
+
+/// So many times a profile's blocks are enough for every interval.
+const MOST_TIMES: u64 = 20;
+
 /// What was named, each once in the order in which it was; else the usual.
 pub(crate) fn or_usual<T: Copy + PartialEq>(named: &[T], usual: &[T]) -> Vec<T> {
     let mut all: Vec<T> = Vec::new();
@@ -54,4 +75,22 @@ pub(crate) fn or_usual<T: Copy + PartialEq>(named: &[T], usual: &[T]) -> Vec<T> 
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_time_is_for_more_blocks() {
+        let seconds = Span::from_seconds;
+        for (time, expected) in [
+            (None, (3, seconds(100))),
+            (Some(seconds(10)), (3, seconds(10))),
+            (Some(seconds(250)), (9, seconds(250))),
+            (Some(seconds(1_000_000)), (60, seconds(1_000_000))),
+        ] {
+            assert_eq!(TimeLimit { time }.over((3, seconds(100))), expected);
+        }
+    }
 }

@@ -107,6 +107,9 @@ impl<S: Study> Session<'_, S> {
                     stall.watch(seen, took, pace.deadline)?;
                 }
             }
+            if block == 0 && pace.most_blocks > 1 && clock.is_over() {
+                self.journal.event(Level::Warning, &too_short(pace.budget, slots.len()))?;
+            }
         }
         Ok(())
     }
@@ -175,6 +178,14 @@ impl<S: Study> Session<'_, S> {
             so_far: self.study.so_far(&self.records),
         }
     }
+}
+
+/// Said where everything was measured once and the time is over.
+fn too_short(budget: Span, cells: usize) -> String {
+    format!(
+        "measuring each of {cells} cells once took longer than the {budget} there are: nothing was repeated, so there are no \
+         intervals; name fewer of them, or give more time (--time)"
+    )
 }
 
 /// The time of the session's measuring.
