@@ -204,9 +204,24 @@ fn shade(table: &Table, cell: &Cell) -> Option<String> {
     Some(format!("background: color-mix(in srgb, var(--colour-2) {:.0}%, transparent)", 5.0 + 55.0 * share))
 }
 
+/// Longer words may be broken at points and underscores, as names of settings are: on a phone they would hide their values.
+const LONG: usize = 24;
+
+/// Shorter labels, such as sizes with their unit, stay on one line.
+const SHORT: usize = 8;
+
+fn label_text(text: &str) -> Markup {
+    if text.chars().count() <= SHORT {
+        return html! { (text.replace(' ', "\u{a0}")) };
+    }
+    let is_long = text.split(' ').any(|word| word.chars().count() > LONG);
+    let parts: Vec<&str> = if is_long { text.split_inclusive(['.', '_', ',', '/']).collect() } else { vec![text] };
+    html! { @for (place, part) in parts.iter().enumerate() { @if place > 0 { wbr; } (part) } }
+}
+
 fn field(cell: &Cell, label: bool) -> Markup {
     html! {
-        @if label { th scope="row" { (cell.shown()) } }
+        @if label { th scope="row" { (label_text(cell.shown())) } }
         @else if let Some(interval) = cell.interval() {
             td { (cell.shown()) small { (interval) } }
         } @else { td { (cell.shown()) } }

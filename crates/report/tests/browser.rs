@@ -244,10 +244,14 @@ fn a_phone_shows_it_whole(browser: &Browser) {
         "(() => {
             document.querySelectorAll('details').forEach((one) => { one.open = true; });
             const lines = (cell) => { const all = document.createRange(); all.selectNodeContents(cell); return new Set([...all.getClientRects()].map((box) => Math.round(box.top))).size; };
-            return [...document.querySelectorAll('th')].filter((cell) => lines(cell) > cell.textContent.trim().split(/[\\s-]+/).length).map((cell) => cell.textContent);
+            return [...document.querySelectorAll('th')].filter((cell) => lines(cell) > cell.textContent.trim().split(/[\\s._,\\/-]+/).length).map((cell) => cell.textContent);
         })()",
     );
     assert_eq!(broken, json!([]), "words broken into letters");
+    let hidden = browser.value(
+        "[...document.querySelectorAll('#environment tbody tr')].filter((row) => row.cells[1].getBoundingClientRect().left > 300).map((row) => row.textContent)",
+    );
+    assert_eq!(hidden, json!([]), "values beyond the edge");
     let overlapping = browser.value(
         "[...document.querySelectorAll('.chart')].flatMap((chart) => {
             const boxes = [...chart.querySelectorAll('.annotation-text, .xtitle, .ytitle, .x2title, .y2title')].map((one) => [one.textContent, one.getBoundingClientRect()]);

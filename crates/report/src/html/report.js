@@ -33,25 +33,27 @@
     });
   }
 
+  // On a phone panels that stand beside each other have no room for their titles: there they stand below each other. Nor is there
+  // room between powers of ten.
+  const NARROW = 600, PANEL = 260, BETWEEN = 90, AROUND = 84, FEW_MARKS = 3;
+
   function layout(figure, more) {
-    const axes = {};
-    for (const [key, value] of Object.entries(figure.layout)) {
+    const axes = {}, wanted = { ...figure.layout, ...more };
+    for (const [key, value] of Object.entries(wanted)) {
       if (!/^[xy]axis/.test(key)) continue;
+      const crowded = key[0] === "x" && value.type === "log" && figure.chart.clientWidth < NARROW;
       axes[key] = {
-        ...value, gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
+        ...value, ...(crowded && { nticks: FEW_MARKS }), gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
       };
     }
     return {
-      ...figure.layout, ...axes, showlegend: false, uirevision: figure.name, hovermode: "closest",
+      ...wanted, ...axes, showlegend: false, uirevision: figure.name, hovermode: "closest",
       paper_bgcolor: colour("ground"), plot_bgcolor: colour("ground"),
       font: { color: colour("ink"), family: getComputedStyle(document.body).fontFamily, size: 13 },
       hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("line"), font: { color: colour("ink") } },
-      margin: { l: 60, r: 20, t: 34, b: 50 }, ...more,
+      margin: { l: 60, r: 20, t: 34, b: 50 },
     };
   }
-
-  // On a phone panels that stand beside each other have no room for their titles: there they stand below each other.
-  const NARROW = 600, PANEL = 260, BETWEEN = 90, AROUND = 84;
 
   function stacked(figure) {
     const names = Object.keys(figure.layout).filter((key) => /^xaxis/.test(key));

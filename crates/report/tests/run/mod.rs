@@ -29,7 +29,11 @@ impl SampleRun {
         let mut cells = records(&context);
         cells.iter_mut().for_each(receive);
         let plan_hash = context.plan.hash();
-        let settings = [("kernel.release", "6.12.0"), ("processor.online", "2")];
+        let settings = [
+            ("kernel.mitigations.indirect_target_selection", "Not affected"),
+            ("kernel.release", "6.12.0"),
+            ("processor.online", "2"),
+        ];
         Self {
             context,
             cells,
