@@ -49,7 +49,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
         pictures::draw_to(run.svg.as_deref(), run.png.as_deref(), || Ok(picture))?;
     }
     if let Some(event) = fallen {
-        anyhow::bail!("{event} under way, so the network fell and the command with it");
+        anyhow::bail!("{event} under way, so the network stopped and the command with it");
     }
     // Without its accounts, nobody can tell whether what was measured may be believed.
     let account = account?;

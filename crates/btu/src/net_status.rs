@@ -21,7 +21,7 @@ pub(crate) fn status(status: &Status, common: &Common) -> anyhow::Result<()> {
         return terminal::print_json(&networks.iter().map(view).collect::<Vec<_>>());
     }
     for (name, words) in registry.fallen()? {
-        eprintln!("Network {name} fell: {words}\n(`btu net down` forgets this.)");
+        eprintln!("Network {name} stopped: {words}\n(`btu net down` forgets this.)");
     }
     if networks.is_empty() {
         return terminal::print("No network is up. Raise one: btu net up FILE");

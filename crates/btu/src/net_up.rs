@@ -46,7 +46,7 @@ pub(crate) fn down(down: &Down) -> anyhow::Result<()> {
     let fallen = registry.fallen()?;
     for (name, _) in fallen.iter().filter(|(name, _)| down.name.as_ref().is_none_or(|wanted| wanted == name)) {
         registry.forget(name);
-        eprintln!("Network {name} had fallen.");
+        eprintln!("Network {name} had stopped.");
     }
     let networks = match &down.name {
         None if down.all => registry.networks()?,

@@ -24,7 +24,7 @@ A side is a run (r12, latest, or the beginning of its uuid), several with commas
 /// `btu compare`.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// The base, then what is held beside it; with --baseline only the latter
+    /// The base, then what is compared with it; with --baseline only the latter
     #[arg(value_name = "SIDE", required = true)]
     pub(crate) sides: Vec<String>,
     /// All runs with this tag are the base

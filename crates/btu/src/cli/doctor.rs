@@ -6,7 +6,7 @@ use clap::Args;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu doctor          what of this host will and will not work, and what fixes it
+  btu doctor          what of this host will and will not work, and how to fix it
   btu doctor --json   the same as data
 
 `btu hosts check FILE` shows what the doctors of other hosts find, all hosts of an inventory at once.";

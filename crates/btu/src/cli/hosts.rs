@@ -55,10 +55,10 @@ pub(crate) struct RatedHosts {
     /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses; with --network FILE a station of the file
     #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
     pub(crate) test: Option<String>,
-    /// The first black box
+    /// The first peer
     #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
     pub(crate) active: Option<String>,
-    /// The second black box
+    /// The second peer
     #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
     pub(crate) passive: Option<String>,
     /// The three hosts by ssh, test first; nothing needs to be installed there

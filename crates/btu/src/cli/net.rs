@@ -20,10 +20,10 @@ pub(crate) enum Net {
         #[arg(value_name = "NETWORK")]
         name: String,
     },
-    /// Raise a network for the time of one command, which runs in one of its stations
+    /// Start a network for the time of one command, which runs in one of its stations
     #[command(after_help = raise::RUN_EXAMPLES)]
     Run(Run),
-    /// Raise a network that stays up
+    /// Start a network that stays up
     #[command(after_help = raise::UP_EXAMPLES)]
     Up(Up),
     /// Run a command in a station of a network that is up

@@ -142,7 +142,8 @@ fn refuse_twice<P: DeserializeOwned>(sides: &[Chosen<P>]) -> Result<(), Refusal>
     for side in sides {
         for member in &side.members {
             if let Some(other) = seen.insert(member.row.summary.id, &side.name) {
-                let problem = format!("{} is in `{other}` and in `{}`: a run counts once", member.name(), side.name);
+                let problem =
+                    format!("{} is in `{other}` and in `{}`: the same run was given twice", member.name(), side.name);
                 return Err(Refusal::Usage(problem));
             }
         }
@@ -191,7 +192,7 @@ fn unlike<P: DeserializeOwned>(base: &Chosen<P>, side: &Chosen<P>, differences: 
     let what = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let aspects = differences.iter().map(|difference| difference.aspect.name()).collect::<Vec<_>>().join(",");
     format!(
-        "{} and {} were not asked the same: {what}. If that is what you compare, add --across {aspects}; --force \
+        "settings of {} and {} differ: {what}. If that is what you compare, add --across {aspects}; --force \
          compares whatever both have",
         base.shown_name(),
         side.shown_name()

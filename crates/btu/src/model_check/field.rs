@@ -94,7 +94,7 @@ impl<'a> Field<'a> {
         let fallen = standing.raised.fallen();
         standing.raised.lower()?;
         match fallen {
-            Some(event) => bail!("{event} under way, so the network fell"),
+            Some(event) => bail!("{event} under way, so the network stopped"),
             None => Ok(()),
         }
     }

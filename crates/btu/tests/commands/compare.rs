@@ -110,7 +110,7 @@ fn what_makes_no_sense_is_said_in_one_line() {
     shelf.run(&plan(Network::Veth), &STEADY);
     for (arguments, code, word) in [
         (["compare", "r1"].as_slice(), 2, "one side alone"),
-        (&["compare", "r1", "r1"], 2, "counts once"),
+        (&["compare", "r1", "r1"], 2, "the same run was given twice"),
         (&["compare", "r1", "r9"], 2, "there is no run `r9`"),
         (&["compare", "tag:no", "r1"], 2, "no complete run has the tag `no`"),
         (&["compare", "r1", "latest", "--across", "colour"], 2, "plans have no `colour`"),

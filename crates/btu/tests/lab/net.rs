@@ -147,7 +147,7 @@ fn whoever_is_killed_takes_the_network_along() {
         // What fell of itself leaves its last words, until somebody takes note.
         if victim != "internal keep" {
             let down = lab.output(&["net", "down", "--name", "line"]);
-            assert!(down.status.success() && text(&down.stderr).contains("had fallen"), "{victim}: {down:?}");
+            assert!(down.status.success() && text(&down.stderr).contains("had stopped"), "{victim}: {down:?}");
         }
     }
 }

@@ -168,7 +168,7 @@ pub enum CoordinatorError {
     #[error(transparent)]
     Testbed(#[from] btu_testbed::testbed::TestbedError),
     /// A part of the testbed ended in the middle of the run.
-    #[error("the testbed fell in the middle of the run: {0}")]
+    #[error("the testbed stopped in the middle of the run: {0}")]
     Fallen(String),
     /// The wire does not answer.
     #[error(transparent)]

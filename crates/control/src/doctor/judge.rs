@@ -122,7 +122,7 @@ fn netem(facts: &Facts) -> Finding {
         Err(why) => missing(
             TOPIC,
             why,
-            "as a black box on real machines this host cannot play delay or loss; networks raised on one machine are \
+            "as a peer on real machines this host cannot play delay or loss; networks raised on one machine are \
              impaired by btu's own wire",
             Some("modprobe -a sch_netem sch_ingress ifb cls_matchall act_mirred"),
         ),

@@ -42,7 +42,7 @@ pub fn beside_text(runs: &[StoredSignature], warnings: &[String], all: bool, opt
     page(vec![
         head.collect(),
         warned(warnings, options),
-        section(&format!("Beside {}", base.name), "one way; * told apart from nothing at 95 %", table, options),
+        section(&format!("Beside {}", base.name), "one way; * significant at 95 %", table, options),
         if with_intervals { intervals("run", &lines, options) } else { Vec::new() },
         by_size(&base.name, &lines, options),
         section("Throughput", "against the size of a message", plotted, options),

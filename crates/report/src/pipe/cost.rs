@@ -114,6 +114,6 @@ pub(super) fn by_size(base: &str, lines: &[Line], options: &TextOptions) -> Vec<
         };
         sheet.row(std::iter::once(size.size.count().to_string()).chain(lines.iter().map(of)).collect());
     }
-    let note = format!("in % of {base}; * told apart from 100 at 95 %");
+    let note = format!("in % of {base}; * significantly other than 100 at 95 %");
     section("Throughput", &note, sheet.lines(), options)
 }

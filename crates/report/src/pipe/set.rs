@@ -28,7 +28,7 @@ pub fn set_text(verdict: &SetVerdict, run: &RunHead, all: bool, options: &TextOp
     let name = name_in_set(verdict.purpose, base);
     let lines = lines(verdict);
     let table = summary(first, (&name, &base.verdict), &lines);
-    let note = "one way over the same path; * told apart from nothing at 95 %";
+    let note = "one way over the same path; * significant at 95 %";
     let title = match verdict.purpose {
         Purpose::Layers => format!("The cost of each layer above {name}"),
         Purpose::Load => "What the load costs".to_owned(),

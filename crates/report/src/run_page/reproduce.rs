@@ -133,7 +133,7 @@ fn facts(report: &RunReport) -> Table {
         ("seed", report.run.seed.to_string()),
         ("valid cells", report.verdict.valid_cells.to_string()),
         ("void cells", report.verdict.invalid_cells.to_string()),
-        ("an empty cell takes", cost),
+        ("overhead for each cell", cost),
     ];
     let mut table = Table::new("The run", &["", ""], 2);
     table.rows = facts.iter().map(|(name, value)| row(&[name, value], [])).collect();

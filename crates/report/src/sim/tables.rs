@@ -39,7 +39,7 @@ pub(super) fn delays(page: &Page) -> Vec<String> {
     for flow in &page.outcome.flows {
         sheet.row(std::iter::once(flow.name.clone()).chain(delay(flow.delay.as_ref())).collect());
     }
-    let note = format!("from hand-over to last bit; ± {} % intervals", percent(page.outcome.confidence));
+    let note = format!("from send() to the last bit received; ± {} % intervals", percent(page.outcome.confidence));
     if page.outcome.flows.is_empty() { Vec::new() } else { page.section("Delay", &note, sheet.lines()) }
 }
 

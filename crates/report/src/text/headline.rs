@@ -111,7 +111,7 @@ fn run(page: &Page) -> Vec<String> {
         format!("seed {}", run.seed),
         format!("took {}", duration(run.duration)),
     ];
-    let cost = run.own_cost.map(|cost| format!("own cost: an empty cell takes {}", duration(cost)));
+    let cost = run.own_cost.map(|cost| format!("overhead for each cell: {}", duration(cost)));
     let lines = [what.join(GAP), run.machine.clone()].into_iter().chain(run.about_hosts()).chain(cost);
     lines.flat_map(|line| quiet(page, &line)).collect()
 }

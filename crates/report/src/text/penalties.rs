@@ -76,9 +76,9 @@ pub(super) fn seconds(page: &Page) -> Vec<String> {
     }
     totals(page, &unit, &mut sheet);
     let note = if page.options.is_wide() {
-        "together minus alone, mean over components, gains clipped to zero (signed where it differs)"
+        "together minus alone, mean over components, only losses counted (net value in brackets)"
     } else {
-        "together minus alone, mean over components, gains clipped to zero"
+        "together minus alone, mean over components, only losses counted"
     };
     page.section(&format!("Penalty, {}", unit.name), note, sheet.lines())
 }

@@ -80,7 +80,7 @@ impl Registry {
             KeepAnswer::Refused(error) => Err(error),
             KeepAnswer::Up => match Record::read(&directory) {
                 Some(record) => Ok(Raised { directory, record }),
-                None => Err(TestbedError::protocol("raise the network", "it fell again at once")),
+                None => Err(TestbedError::protocol("raise the network", "it stopped again at once")),
             },
         }
     }

@@ -86,7 +86,7 @@ impl Explanation for NotMeasured {
     }
 }
 
-/// Network activities were so short that setting out weighs in.
+/// Network activities were so short that their start dominates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShortCells {
     /// The number of rows whose median duration is below 50 ms.
@@ -116,7 +116,7 @@ impl ShortCells {
 impl Explanation for ShortCells {
     fn observed(&self) -> String {
         let (of, shortest) = (count(self.of, "network activity row"), time(self.shortest_ns));
-        format!("{} of {of} last less than {SHORT}, the shortest {shortest}: setting out weighs in", self.rows)
+        format!("{} of {of} last less than {SHORT}, the shortest {shortest}: too short, start-up dominates", self.rows)
     }
 
     fn advice(&self, plan: &Plan) -> String {

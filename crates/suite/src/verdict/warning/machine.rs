@@ -115,15 +115,15 @@ fn waits(placed: &PlacedReport) -> bool {
 
 impl Explanation for OverCommitted {
     fn observed(&self) -> String {
-        let whose = if self.around_test { " of the black boxes" } else { ", the black boxes' included," };
+        let whose = if self.around_test { " of the peers" } else { ", the peers' included," };
         format!("up to {} activities{whose} shared {}", self.workers, count(self.cpus, "processor"))
     }
 
     fn advice(&self, _: &Plan) -> String {
         let then = if self.around_test {
-            "rates here may be what the black boxes can do"
+            "rates here may be what the peers can do"
         } else {
-            "slowdowns here include what the black boxes take from the same ones"
+            "slowdowns here include what the peers take from the same ones"
         };
         format!("a machine with more processors; {then}")
     }

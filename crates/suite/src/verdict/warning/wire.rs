@@ -34,7 +34,7 @@ impl WireLate {
 impl Explanation for WireLate {
     fn observed(&self) -> String {
         let (p99, max) = (time(self.p99_ns), time(self.max_ns));
-        format!("one frame in a hundred left the wire more than {p99} late, the latest {max}")
+        format!("one frame in a hundred left the emulator more than {p99} late, the latest {max}")
     }
 
     fn advice(&self, _: &Plan) -> String {
