@@ -2,6 +2,7 @@
 
 mod backwards;
 mod factors;
+mod shape;
 mod way;
 
 use btu_suite::app::{AppPlan, AppRow, AppVerdict};
@@ -23,8 +24,9 @@ impl Reported for AppPlan {
         let [trips, bandwidth] = backwards::sections(verdict, columns);
         let rates = rates(verdict, columns);
         let rest = [prediction(verdict, columns), shares(verdict, columns), memory(verdict), pictures(verdict)];
-        let sections = [which, pairs, rates, trips, bandwidth].into_iter().chain(rest).collect();
-        stored.page(headline(verdict), warned(&verdict.warnings), sections)
+        let sections =
+            [which, pairs, rates, shape::section(verdict), trips, bandwidth].into_iter().chain(rest).collect();
+        stored.page(headline(verdict), warned(&verdict.warnings), sections).limited_by(limit(verdict))
     }
 }
 
@@ -33,27 +35,54 @@ fn headline(verdict: &AppVerdict) -> String {
     if let Some(which) = verdict.factors.as_ref().and_then(factors::headline) {
         return which;
     }
-    let Some(first) = verdict.rows.first() else { return "Nothing was asked for".to_owned() };
-    let rate = |row: &AppRow| row.items_per_second.map(|rate| rate.value);
-    let mut rows: Vec<(&AppRow, f64)> = verdict
-        .rows
-        .iter()
-        .filter(|row| row.cell.workload == first.cell.workload)
-        .filter_map(|row| Some((row, rate(row)?)))
-        .collect();
-    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if verdict.rows.is_empty() {
+        return "Nothing was asked for".to_owned();
+    }
+    let rows = ranked(verdict);
     let (Some((best, most)), Some((worst, least))) = (rows.first(), rows.last()) else {
         return "No picture was drawn".to_owned();
     };
     format!(
         "{}: {} items/s by {}, {} by {}: {} times as many",
-        first.cell.workload,
+        best.cell.workload,
         three_digits(*most),
         way(&best.cell),
         three_digits(*least),
         way(&worst.cell),
         three_digits(most / least)
     )
+}
+
+/// The ways of drawing the first picture with their items per second, the fastest first.
+fn ranked(verdict: &AppVerdict) -> Vec<(&AppRow, f64)> {
+    let first = verdict.rows.first().map(|row| row.cell.workload);
+    let own = verdict.rows.iter().filter(|row| Some(row.cell.workload) == first);
+    let mut rows: Vec<(&AppRow, f64)> = own.filter_map(|row| Some((row, row.items_per_second?.value))).collect();
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    rows
+}
+
+/// The largest part of the time of the slowest way, and of the fastest where it is another one, by the closed form.
+fn limit(verdict: &AppVerdict) -> String {
+    let mut known = ranked(verdict).into_iter().filter_map(|(row, _)| Some((row, largest(row)?)));
+    let (fastest, slowest) = (known.next(), known.next_back());
+    let words = |(row, (part, share)): (&AppRow, (&str, f64))| {
+        format!("{part}, {:.0} % of the time of {}", share * 100.0, way(&row.cell))
+    };
+    let fastest = fastest.filter(|(_, (part, _))| slowest.is_none_or(|(_, (other, _))| *part != other));
+    slowest.into_iter().chain(fastest).map(words).collect::<Vec<_>>().join("; by ")
+}
+
+/// What most of a way's time goes to, and its share of it.
+fn largest(row: &AppRow) -> Option<(&'static str, f64)> {
+    let shares = row.shares?;
+    let parts = [
+        ("bandwidth", shares.bandwidth),
+        ("delay", shares.delay),
+        ("the application", shares.application),
+        ("the display", shares.display),
+    ];
+    parts.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn rates(verdict: &AppVerdict, columns: Columns) -> Option<Section> {

@@ -6,9 +6,10 @@ mod packets;
 use btu_suite::copy::{Cache, CopyCell, CopyPlan, CopyRow, CopyVerdict, Direction, Program, Storage};
 
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
-use crate::number::{NOTHING, three_digits};
+use crate::number::{NOTHING, ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
+use crate::summary::KeyFigure;
 use effects::{chains, fits, storage};
 use packets::{modelled, packets};
 
@@ -30,27 +31,61 @@ impl Reported for CopyPlan {
             modelled(verdict),
             paper(verdict),
         ];
-        stored.page(headline(verdict), warned(&verdict.warnings), sections)
+        let page = stored.page(headline(verdict), warned(&verdict.warnings), sections);
+        Page { summary: stored.summary(figures(verdict), limit(verdict)), ..page }
     }
+}
+
+/// The programs that copied the largest file from one host to the other, with their seconds, the fastest first.
+fn ranked(verdict: &CopyVerdict) -> Vec<(&CopyRow, f64)> {
+    // Programs are told apart, not what files stand on: all of them have the first storage.
+    let place = verdict.rows.first().map(|row| (row.cell.storage, row.cell.cache));
+    let is_told = |row: &&CopyRow| row.cell.program != Program::Local && is_at(row, place);
+    let timed = |row| Some((row, CopyRow::median(row)?));
+    let remote: Vec<(&CopyRow, f64)> = verdict.rows.iter().filter(is_told).filter_map(timed).collect();
+    let size = remote.iter().map(|(row, _)| row.cell.size).max();
+    let mut rows: Vec<(&CopyRow, f64)> = remote.into_iter().filter(|(row, _)| Some(row.cell.size) == size).collect();
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    rows
+}
+
+/// A program, and what else was on the network.
+fn way(row: &CopyRow) -> String {
+    match row.cell.background {
+        background if background.is_quiet() => row.cell.program_name(),
+        background => format!("{} beside {background} of other traffic", row.cell.program_name()),
+    }
+}
+
+/// The times of the largest file.
+fn figures(verdict: &CopyVerdict) -> Vec<KeyFigure> {
+    let figure = |(row, seconds): (&CopyRow, f64)| KeyFigure {
+        name: format!("{} {}", row.cell.size, way(row)),
+        value: format!("{} s", three_digits(seconds)),
+        interval: row.seconds.and_then(|summary| ends(&summary.median, 1.0)).unwrap_or_default(),
+        note: format!("{} Mb/s", three_digits(row.cell.size.bits() / seconds / MEGA)),
+    };
+    ranked(verdict).into_iter().map(figure).collect()
+}
+
+/// How much of the fastest copy's time the line alone takes.
+fn limit(verdict: &CopyVerdict) -> String {
+    let ranked = ranked(verdict);
+    let fastest = ranked.first().and_then(|(row, seconds)| Some((row, row.line_seconds? / seconds)));
+    fastest.map_or_else(String::new, |(row, share)| {
+        let (program, share) = (row.cell.program_name(), share * PERCENT);
+        let limit = if share >= PERCENT / 2.0 { "the line: it" } else { "programs and disks: the line" };
+        format!("{limit} alone takes {share:.0} % of the time by {program}")
+    })
 }
 
 /// The fastest and the slowest program of the largest file on the quiet network, and what the most background does.
 fn headline(verdict: &CopyVerdict) -> String {
-    // Programs are told apart, not what files stand on: all of them have the first storage.
-    let place = verdict.rows.first().map(|row| (row.cell.storage, row.cell.cache));
-    let is_told = |row: &&CopyRow| row.cell.program != Program::Local && is_at(row, place);
-    let remote = || verdict.rows.iter().filter(is_told).filter(|row| row.median().is_some());
-    let Some(size) = remote().map(|row| row.cell.size).max() else { return "No file was copied".to_owned() };
-    let mut rows: Vec<(&CopyRow, f64)> =
-        remote().filter(|row| row.cell.size == size).filter_map(|row| Some((row, row.median()?))).collect();
-    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let rows = ranked(verdict);
     let (Some((best, least)), Some((worst, most))) = (rows.first(), rows.last()) else {
         return "No file was copied".to_owned();
     };
-    let way = |row: &CopyRow| match row.cell.background {
-        background if background.is_quiet() => row.cell.program_name(),
-        background => format!("{} beside {background} of other traffic", row.cell.program_name()),
-    };
+    let size = best.cell.size;
     format!(
         "{size}: {} s by {}, {} s by {}: {} times as long",
         three_digits(*least),

@@ -3,9 +3,10 @@
 use btu_suite::lan::{LanPlan, LanRow, LanVerdict, Level, Task, UsersFit};
 
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
-use crate::number::three_digits;
+use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
+use crate::summary::KeyFigure;
 
 /// Milliseconds in a second.
 const MILLI: f64 = 1e-3;
@@ -20,16 +21,39 @@ impl Reported for LanPlan {
             stations(self, verdict),
             spread(verdict),
         ];
-        stored.page(headline(verdict), warned(&verdict.warnings), sections)
+        let page = stored.page(headline(verdict), warned(&verdict.warnings), sections);
+        Page { summary: stored.summary(figures(verdict), limit(verdict)), ..page }
     }
+}
+
+/// The tasks at the highest level, each with what it takes there over what it takes alone, the slowest first.
+fn ranked(verdict: &LanVerdict) -> Vec<(&LanRow, f64)> {
+    let highest = verdict.rows.iter().filter(|row| row.slowdown.is_some()).map(|row| row.cell.level).max();
+    let at = verdict.rows.iter().filter(|row| Some(row.cell.level) == highest);
+    let mut rows: Vec<(&LanRow, f64)> = at.filter_map(|row| Some((row, row.slowdown?.value))).collect();
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    rows
+}
+
+/// What the highest level does to each task.
+fn figures(verdict: &LanVerdict) -> Vec<KeyFigure> {
+    let figure = |(row, times): (&LanRow, f64)| {
+        let seconds = row.seconds.map(|seconds| format!("{} ms", three_digits(seconds.value / MILLI)));
+        let expected = row.expected.map(|expected| format!("closed form {} times", three_digits(expected)));
+        KeyFigure {
+            name: row.cell.task.name().to_owned(),
+            value: format!("{} times", three_digits(times)),
+            interval: row.slowdown.as_ref().and_then(|slowdown| ends(slowdown, 1.0)).unwrap_or_default(),
+            note: seconds.into_iter().chain(expected).collect::<Vec<_>>().join(", "),
+        }
+    };
+    ranked(verdict).into_iter().map(figure).collect()
 }
 
 /// The task that suffers most at the highest level, and whether stations are served in time.
 fn headline(verdict: &LanVerdict) -> String {
-    let highest = verdict.rows.iter().filter(|row| row.slowdown.is_some()).map(|row| row.cell.level).max();
-    let at = verdict.rows.iter().filter(|row| Some(row.cell.level) == highest);
-    let mut slowdowns: Vec<(Task, f64)> = at.filter_map(|row| Some((row.cell.task, row.slowdown?.value))).collect();
-    slowdowns.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let slowdowns: Vec<(Task, f64)> = ranked(verdict).into_iter().map(|(row, times)| (row.cell.task, times)).collect();
+    let highest = ranked(verdict).first().map(|(row, _)| row.cell.level);
     let (Some((most, worst)), Some((least, best)), Some(Level::Stations(count))) =
         (slowdowns.first(), slowdowns.last(), highest)
     else {
@@ -37,6 +61,16 @@ fn headline(verdict: &LanVerdict) -> String {
     };
     let all = format!("With {count} stations at work {most} takes {} times as long", three_digits(*worst));
     if slowdowns.len() == 1 { all } else { format!("{all}, {least} {} times", three_digits(*best)) }
+}
+
+/// What an operation occupies longest, the server or the medium, and from how many stations on that is all that counts.
+fn limit(verdict: &LanVerdict) -> String {
+    let Some(demands) = &verdict.demands else { return String::new() };
+    let medium = demands.medium_seconds.iter().copied().fold(0.0, f64::max);
+    let is_server = demands.server_seconds >= medium;
+    let (what, seconds) = if is_server { ("the server", demands.server_seconds) } else { ("the medium", medium) };
+    let knee = verdict.knee.map_or_else(String::new, |knee| format!("; full from {} stations on", three_digits(knee)));
+    format!("{what}, {} ms an operation{knee}", three_digits(seconds / MILLI))
 }
 
 fn tasks(verdict: &LanVerdict) -> Vec<Task> {

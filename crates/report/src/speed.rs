@@ -4,20 +4,25 @@ use btu_stats::Estimate;
 use btu_suite::speed::{Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict};
 
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
-use crate::number::three_digits;
+use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
+use crate::summary::KeyFigure;
 
 /// Milliseconds in a second, bits per second in a Mb/s, the whole in per cent.
 const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
 const PERCENT: f64 = 100.0;
 
+/// Where TCP gets so much of what a line can carry, nothing else is the limit: the rest is its start and its waiting for losses.
+const MOST_OF_LINE: f64 = 0.8;
+
 impl Reported for SpeedPlan {
     fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
         let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
         let sections = vec![answer(verdict, &hosts), course(verdict), further(verdict, &hosts)];
-        stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections)
+        let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
+        Page { summary: stored.summary(figures(verdict), limit(verdict)), ..page }
     }
 }
 
@@ -65,6 +70,58 @@ fn both(direction: Direction) -> String {
     format!("both ways, {way}")
 }
 
+/// The rate of each flow with what requests took meanwhile; without a flow only that.
+fn figures(verdict: &SpeedVerdict) -> Vec<KeyFigure> {
+    verdict.rows.iter().flat_map(of_phase).collect()
+}
+
+fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
+    let milliseconds = |seconds: f64| format!("{} ms", three_digits(seconds * MILLI));
+    if row.flows.is_empty() {
+        let trip = row.round_trip.map(|trip| trip.median);
+        let idle = trip.map(|trip| KeyFigure {
+            name: name(row.cell.phase).to_owned(),
+            value: milliseconds(trip.value),
+            interval: ends(&trip, 1.0 / MILLI).unwrap_or_default(),
+            note: "round trip".to_owned(),
+        });
+        return idle.into_iter().collect();
+    }
+    let trip = row.round_trip.map(|trip| format!("RTT {}", milliseconds(trip.median.value)));
+    let of_flow = |flow: &FlowSpeed| {
+        let rate = flow.goodput?;
+        let percent = |share: f64, what: &str| format!("{} % {what}", three_digits(share * PERCENT));
+        let again = flow.sent_again.map(|share| percent(share, "resent"));
+        let lost = flow.lost.map(|share| percent(share, "lost"));
+        Some(KeyFigure {
+            name: way(row, flow),
+            value: format!("{} Mb/s", three_digits(rate.value / MEGA)),
+            interval: ends(&rate, MEGA).unwrap_or_default(),
+            note: trip.clone().into_iter().chain(again).chain(lost).collect::<Vec<_>>().join(", "),
+        })
+    };
+    row.flows.iter().filter_map(of_flow).collect()
+}
+
+/// A line that is known is the limit where TCP gets most of it.
+fn limit(verdict: &SpeedVerdict) -> String {
+    let share = |row: &SpeedRow| {
+        let flow = row.flows.first().filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
+        Some((name(row.cell.phase), flow.goodput?.value / flow.expected_bits_per_second?))
+    };
+    let shares: Vec<(&str, f64)> = verdict.rows.iter().filter_map(share).collect();
+    let Some(least) = shares.iter().map(|(_, share)| *share).reduce(f64::min) else { return String::new() };
+    let limit = if least >= MOST_OF_LINE { "the line" } else { "something else than the line" };
+    let each: Vec<String> =
+        shares.iter().map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT)).collect();
+    format!("{limit}: of what it can carry {}", each.join(", "))
+}
+
+/// The phase, or which of its two flows.
+fn way(row: &SpeedRow, flow: &FlowSpeed) -> String {
+    if row.flows.len() > 1 { both(flow.direction) } else { name(row.cell.phase).to_owned() }
+}
+
 /// A line for each phase; the one with both directions has two.
 fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
     let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "queues, ms", "resent or lost, %"];
@@ -73,10 +130,7 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
         let flows: Vec<Option<&FlowSpeed>> =
             if row.flows.is_empty() { vec![None] } else { row.flows.iter().map(Some).collect() };
         for (place, flow) in flows.into_iter().enumerate() {
-            let way = match flow {
-                Some(flow) if row.flows.len() > 1 => both(flow.direction),
-                _ => name(row.cell.phase).to_owned(),
-            };
+            let way = flow.map_or_else(|| name(row.cell.phase).to_owned(), |flow| way(row, flow));
             // What requests took stands once.
             let trip = row.round_trip.filter(|_| place == 0);
             let queue = row.queue_seconds.filter(|_| place == 0);
@@ -164,7 +218,7 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
 
 /// The numbers of RFC 6349, the closed forms, and what it cost the hosts.
 fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let mut blocks = vec![Block::Table(rfc(verdict)), Block::Table(ends(verdict, near, far))];
+    let mut blocks = vec![Block::Table(rfc(verdict)), Block::Table(hosts_table(verdict, near, far))];
     if let Some(expected) = verdict.expected_round_trip_seconds {
         let expected = three_digits(expected * MILLI);
         let text = format!("The network file's closed form expects {expected} ms of a request on the idle network.");
@@ -192,7 +246,7 @@ fn rfc(verdict: &SpeedVerdict) -> Table {
     table
 }
 
-fn ends(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
+fn hosts_table(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
     let (here, there) = (format!("processors of {near}"), format!("processors of {far}"));
     let head = ["phase", here.as_str(), there.as_str(), "jitter, ms", "overtaken datagrams"];
     let mut table = Table::new("At the ends", &head, 1);
@@ -222,8 +276,8 @@ mod tests {
 
     use super::*;
     use crate::head::{RunHead, TextOptions};
-    use crate::page_text;
     use crate::stored_page::Origin;
+    use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
 
     fn plan() -> SpeedPlan {
         let stations = ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
@@ -312,6 +366,10 @@ mod tests {
     }
 
     fn told(verdict: &SpeedVerdict, width: usize) -> String {
+        page_text(&paged(verdict), &TextOptions { colour: false, width })
+    }
+
+    fn paged(verdict: &SpeedVerdict) -> Page {
         let origin = Origin {
             uuid: "u".to_owned(),
             label: None,
@@ -320,6 +378,7 @@ mod tests {
             plan_is_known: true,
         };
         let head = RunHead {
+            id: "r7".to_owned(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             network: "home-bloated".to_owned(),
             profile: "standard".to_owned(),
@@ -328,7 +387,20 @@ mod tests {
         };
         let settings = BTreeMap::new();
         let stored = StoredRun { run: &head, origin: &origin, settings: &settings, changes: &[] };
-        page_text(&plan().page(verdict, &stored), &TextOptions { colour: false, width })
+        plan().page(verdict, &stored)
+    }
+
+    /// Each flow on a line with what requests took meanwhile, at most twelve lines.
+    #[test]
+    fn the_first_screen() {
+        let page = paged(&verdict());
+        let screens = [80, 120].map(|width| {
+            let text = first_screen(&page, &TextOptions { colour: false, width });
+            assert!(text.lines().count() <= FIRST_SCREEN_LINES, "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            format!("{width} columns\n{text}")
+        });
+        insta::assert_snapshot!(screens.join("\n"));
     }
 
     /// The answer with its intervals stands on the first lines, and no line is wider than it may be.

@@ -61,6 +61,14 @@ impl Next {
     }
 }
 
+impl Page {
+    /// The same with what keeps the result from being better.
+    pub(crate) fn limited_by(mut self, limit: String) -> Self {
+        self.summary.limit = limit;
+        self
+    }
+}
+
 /// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, each of which ends with `\n`.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let (width, paint) = (options.columns(), Paint(options.colour));

@@ -3,6 +3,8 @@
 
 mod run;
 mod sample;
+#[path = "first_screen/studies.rs"]
+mod studies;
 
 use btu_medium::sim::{Settings, simulate};
 use btu_model::predict::{Question, Transfer, predict_with};

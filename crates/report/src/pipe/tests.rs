@@ -93,6 +93,33 @@ fn the_report_of_a_busy_machine() {
     );
 }
 
+/// What `draw` makes of the same run as the first screen, held to its limits.
+fn screens(draw: impl Fn(&StoredRun) -> crate::html::Page) -> String {
+    let origin = Origin {
+        uuid: String::new(),
+        label: None,
+        version: String::new(),
+        plan_hash: String::new(),
+        plan_is_known: true,
+    };
+    let page = draw(&StoredRun { run: &head(), origin: &origin, settings: &BTreeMap::new(), changes: &[] });
+    let screens = [80, 120].map(|width| {
+        let text = crate::first_screen(&page, &TextOptions { colour: false, width });
+        assert!(text.lines().count() <= crate::FIRST_SCREEN_LINES, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        format!("{width} columns\n{text}")
+    });
+    screens.join("\n")
+}
+
+#[test]
+fn the_first_screens() {
+    let loads = [(Kind::Tcp, Load::Idle, 1e-5, 30e9), (Kind::Tcp, Load::Cpu, 4e-5, 24e9)];
+    let loaded = set(Purpose::Load, &loads);
+    let (one, several) = (screens(|stored| pipe_page(stored, &tcp())), screens(|stored| set_page(stored, &loaded)));
+    insta::assert_snapshot!(format!("{one}\n{several}"));
+}
+
 fn tcp() -> PipeVerdict {
     verdict(Kind::Tcp, "1..10MB", 11.2e-6, 32e9)
 }

@@ -1,0 +1,254 @@
+//! The first screens of `btu app`, `copy`, `lan` and `speed`, from accounts that are made up and judged as measured ones are.
+
+use std::collections::BTreeMap;
+
+use btu_network::library_text;
+use btu_report::html::Page;
+use btu_report::{Origin, Reported, StoredRun, TextOptions, page_text};
+use btu_stats::{Histogram, Welford};
+use btu_suite::app::{self, AppCell, AppPlan, Carrier, Displayed, Drawn, Protocol, Workload};
+use btu_suite::copy::{
+    Background, Cache, CopyCell, CopyPlan, Direction, FileCopied, FileEnd, Marks, Mode, Program, Storage,
+};
+use btu_suite::experiment::{Experiment, Field, Frame, Observation, Raised, Slot};
+use btu_suite::lan::{
+    FileSizes, FilesServed, LanCell, LanPlan, Level, Pattern, SETUP_CLIENT, ServedClient, StationDone, StationProgram,
+    StationWork, Task, TaskDone,
+};
+use btu_suite::network::HostName;
+use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report};
+use btu_units::{BitRate, Bytes, Span, Time};
+
+use crate::both;
+use crate::sample::head;
+
+/// The plan's frame on a network of the library.
+fn frame(version: u32, network: &str, stations: &[&str]) -> Frame {
+    let stations = stations.iter().map(|name| HostName::try_from(*name).unwrap()).collect();
+    let text = library_text(network).unwrap().to_owned();
+    Frame {
+        version,
+        seed: 7,
+        profile: "quick".to_owned(),
+        blocks: 3,
+        budget: Span::from_seconds(60),
+        deadline: Span::from_seconds(100),
+        network: Field::Drawing(Raised {
+            name: network.to_owned(),
+            text,
+            stations,
+            congestion_control: None,
+            ipv6: false,
+        }),
+    }
+}
+
+/// The page of a run all of whose cells were seen like this.
+fn page<E: Experiment + Reported>(plan: &E, network: &str, seen: impl Fn(&E::Cell, f64) -> Observation) -> Page {
+    let mut records = Vec::new();
+    for block in 0..plan.frame().blocks {
+        // One block is a little slower than the one before.
+        let factor = 1.0 + 0.01 * f64::from(block);
+        for (position, cell) in (0..).zip(plan.cells()) {
+            let observation = seen(&cell, factor);
+            records.push(plan.record(Slot { cell, block, position }, observation));
+        }
+    }
+    let faults: Vec<&String> = records.iter().flat_map(|record| &record.faults).collect();
+    assert!(faults.is_empty(), "{faults:?}");
+    let mut run = head();
+    network.clone_into(&mut run.network);
+    run.conditions = vec!["TCP's congestion control is cubic".to_owned()];
+    let origin = Origin {
+        uuid: String::new(),
+        label: None,
+        version: String::new(),
+        plan_hash: String::new(),
+        plan_is_known: true,
+    };
+    let stored = StoredRun { run: &run, origin: &origin, settings: &BTreeMap::new(), changes: &[] };
+    plan.page(&plan.judge(&records), &stored)
+}
+
+/// What these hosts' activities reported.
+fn observation(outcomes: Vec<(&str, Outcome)>, lasted: Span) -> Observation {
+    let report = |outcome| Report {
+        started: Time::from_nanoseconds(5),
+        finished: Time::from_nanoseconds(5) + lasted,
+        cpu: CpuTime::default(),
+        outcome,
+    };
+    let placed = |(host, outcome): (&str, Outcome)| PlacedReport {
+        station: HostName::try_from(host).unwrap(),
+        activity: String::new(),
+        result: Ok(report(outcome)),
+    };
+    Observation { reports: outcomes.into_iter().map(placed).collect(), ..Observation::default() }
+}
+
+/// 10 us for a request at either end, and what the protocol waits for 10 ms of round trip.
+fn drawn(cell: &AppCell, factor: f64) -> Observation {
+    let requests = if cell.protocol == Protocol::Bitmap { 100 } else { 630 };
+    let waits = if cell.protocol == Protocol::StopAndWait { 630.0 } else { 1.0 };
+    let (picture, busy) = (Span::from_seconds_f64(0.011 * waits * factor), Span::from_microseconds(10) * requests);
+    let drawn =
+        Drawn { pictures: vec![picture], requests, bytes: Bytes::new(20 * requests), replies: 1, busy, repeated: 0 };
+    let displayed = Displayed {
+        pictures: 1,
+        spans: vec![picture],
+        requests,
+        bytes: Bytes::new(20 * requests),
+        replies: 1,
+        busy,
+        wrong: 0,
+        digest: cell.workload.picture().digest(),
+        file: Bytes::new(12_600),
+        memory: Bytes::new(20_480),
+    };
+    observation(vec![("test", Outcome::Displayed(displayed)), ("passive", Outcome::Drawn(drawn))], picture)
+}
+
+#[test]
+fn of_an_application() {
+    let plan = AppPlan {
+        frame: frame(AppPlan::VERSION, "path", &["passive", "test"]),
+        workloads: vec![Workload::Vectors, Workload::Text],
+        protocols: vec![Protocol::StopAndWait, Protocol::Pipelined, Protocol::Bitmap],
+        carriers: vec![Carrier::Tcp],
+        displays: Vec::new(),
+        speeds: Vec::new(),
+        nice: app::Niceness::default(),
+        mix: None,
+        relay: None,
+        factors: None,
+        questions: app::Questions::default(),
+        application: Span::ZERO,
+        display: Span::ZERO,
+        target: Span::from_milliseconds(50),
+    };
+    let page = page(&plan, "10 Mb/s, delay 5 ms", drawn);
+    insta::assert_snapshot!(both(&page));
+    let shaped = page.sections.iter().find(|section| section.title == "Side by side").unwrap().clone();
+    let alone = Page { sections: vec![shaped], ..Page::default() };
+    insta::assert_snapshot!("in_the_shape_of_the_study", page_text(&alone, &TextOptions { colour: false, width: 100 }));
+}
+
+/// Bare TCP needs little more than the line, rcp half as much again, and both share it with others.
+fn copied(cell: &CopyCell, factor: f64) -> Observation {
+    let program = if cell.program == Program::Bare { 1.0 } else { 1.5 };
+    let others = if cell.background.is_quiet() { 1.0 } else { 2.5 };
+    let seconds = cell.size.bits() / 9e6 * program * others * factor;
+    let ms = Span::from_milliseconds;
+    let marks = Marks {
+        connected: ms(1),
+        first_byte: ms(2),
+        last_byte: Span::from_seconds_f64(seconds * 0.99),
+        durable: Span::from_seconds_f64(seconds),
+    };
+    let end = FileEnd {
+        bytes: cell.size,
+        marks,
+        digest: "d".to_owned(),
+        method: String::new(),
+        tcp: None,
+        packets: Vec::new(),
+    };
+    let outcomes = if cell.program == Program::Local {
+        let copied = FileCopied { copy: end, source_digest: "d".to_owned() };
+        vec![("sender", Outcome::FileCopied(copied))]
+    } else {
+        vec![("receiver", Outcome::FileReceived(end.clone())), ("sender", Outcome::FileSent(end))]
+    };
+    observation(outcomes, marks.durable)
+}
+
+#[test]
+fn of_copies() {
+    let plan = CopyPlan {
+        frame: frame(CopyPlan::VERSION, "citi-1989", &["sender", "receiver", "background-1", "sink-1"]),
+        programs: vec![Program::Local, Program::Bare, Program::Rcp],
+        sizes: [1, 2, 5].map(|megabytes| Bytes::new(megabytes * 1_000_000)).to_vec(),
+        backgrounds: vec![Background::QUIET],
+        storages: vec![Storage::Disk, Storage::Memory],
+        directions: vec![Direction::Put],
+        caches: vec![Cache::Cold],
+        mode: Mode::Offered,
+        paper: false,
+        pairs: Vec::new(),
+        full: BitRate::from_megabits_per_second(9),
+        lead: Span::from_seconds(1),
+    };
+    insta::assert_snapshot!(both(&page(&plan, "citi-1989", copied)));
+}
+
+/// A server of exactly 2 ms and nothing else: a task of 100 operations takes 0.2 s alone, and as much more for each station.
+fn served(cell: &LanCell, factor: f64) -> Observation {
+    let count = if let Level::Stations(count) = cell.level { count } else { 0 };
+    let operation = Span::from_seconds_f64(0.002 * factor) * u64::from(count + 1);
+    let (read, written) = (Bytes::new(131_072), Bytes::new(131_072));
+    let task = TaskDone {
+        times: vec![operation * 100],
+        operations: 100,
+        setup_operations: 6,
+        read,
+        written,
+        wrong: 0,
+        digest: "d".to_owned(),
+        share: None,
+    };
+    let client = |client, operations: u64| {
+        let stayed = operation * operations;
+        ServedClient { client, operations, read, written, met: 0, stayed }
+    };
+    let numbers = (1..=count).map(|number| client(number, 42));
+    let clients = [client(0, 100), client(SETUP_CLIENT, 6)].into_iter().chain(numbers).collect();
+    let mut outcomes = vec![("bench", Outcome::TaskDone(task))];
+    if matches!(cell.level, Level::Stations(_)) {
+        outcomes.insert(0, ("server", Outcome::FilesServed(FilesServed { clients })));
+    }
+    let stations = ["s1", "s2", "s3"].into_iter().take(count as usize);
+    outcomes.extend(stations.map(|station| (station, Outcome::StationDone(worked(operation * 2)))));
+    observation(outcomes, Span::from_seconds(1))
+}
+
+fn worked(time: Span) -> StationDone {
+    let (mut times, mut seconds) = (Histogram::new(), Welford::default());
+    let samples_ns: Vec<u64> = (0..20).map(|number| time.nanoseconds() + number).collect();
+    for &sample in &samples_ns {
+        times.record(sample);
+        seconds.push(sample as f64 * 1e-9);
+    }
+    StationDone {
+        transactions: 20,
+        operations: 42,
+        wrong: 0,
+        times,
+        mean_seconds: seconds.mean(),
+        deviation_seconds: seconds.deviation(),
+        cycle_seconds: seconds.mean(),
+        samples_ns,
+    }
+}
+
+#[test]
+fn of_a_file_server() {
+    let mut frame = frame(LanPlan::VERSION, "office-1988", &["server", "bench", "s1", "s2", "s3"]);
+    if let Field::Drawing(raised) = &mut frame.network {
+        // Nothing but the server counts: closed forms of the network are held elsewhere.
+        raised.text = String::new();
+    }
+    let record = Bytes::new(512);
+    let plan = LanPlan {
+        frame,
+        tasks: vec![Task::WpLoadProgram, Task::FmSort],
+        levels: vec![0, 1, 3],
+        work: StationWork::Transactions { pattern: Pattern::Record, program: StationProgram::Constant, record },
+        sizes: FileSizes::Scaled(1),
+        at: None,
+        service: Span::from_milliseconds(2),
+        lead: Span::from_milliseconds(300),
+        target: Span::from_milliseconds(50),
+        limit: Span::from_milliseconds(10),
+    };
+    insta::assert_snapshot!(both(&page(&plan, "office-1988", served)));
+}
