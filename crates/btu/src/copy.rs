@@ -40,7 +40,9 @@ fn usage(problem: impl Into<String>) -> anyhow::Error {
 }
 
 fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
-    let chosen = Chosen::of(&copy.study, (USUAL, Span::ZERO))?;
+    let at = copy.at.as_deref().map(|directory| study::share(&copy.study, directory)).transpose()?;
+    let usual = if at.is_some() { study::USUAL_AT_SHARE } else { USUAL };
+    let chosen = Chosen::of(&copy.study, (usual, Span::ZERO))?;
     let sender = chosen.host("sender", copy.sender.as_deref(), Some(0))?;
     let receiver = chosen.host("receiver", copy.receiver.as_deref(), Some(1))?;
     if sender == receiver {
@@ -65,7 +67,12 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
             hosts.push(host.clone());
         }
     }
-    let programs = or_usual(&copy.program, if copy.paper { &Program::OF_THE_PAPER[..] } else { &Program::USUAL[..] });
+    let programs = programs(copy);
+    if programs.contains(&Program::Mount) != at.is_some() {
+        return Err(usage(
+            "the program `mount` and --at DIR go together: the share that is mounted there is what it copies to",
+        ));
+    }
     if let Some(program) = programs.iter().find(|program| program.is_the_systems()) {
         check_ssh(*program, &chosen)?;
     }
@@ -92,11 +99,22 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
         directions: or_usual(&copy.direction, &[Direction::Put]),
         caches: or_usual(&copy.cache, &[Cache::Cold]),
         mode: copy.mode,
+        at,
         paper: copy.paper,
         pairs,
         full: wire.map_or(BitRate::from_bits_per_second(0), |wire| wire.full),
         lead: lead(copy.mode, wire, pairs_count),
     })
+}
+
+/// The programs that were named, else those of the paper, of a share, or the usual ones.
+fn programs(copy: &Copy) -> Vec<Program> {
+    let usual = match (copy.paper, &copy.at) {
+        (true, _) => &Program::OF_THE_PAPER[..],
+        (false, Some(_)) => &Program::AT_A_SHARE[..],
+        (false, None) => &Program::USUAL[..],
+    };
+    or_usual(&copy.program, usual)
 }
 
 fn sizes(copy: &Copy) -> anyhow::Result<Vec<Bytes>> {
@@ -165,11 +183,6 @@ fn check_ssh(program: Program, chosen: &Chosen) -> anyhow::Result<()> {
     if chosen.drawing().is_none() {
         return Err(usage(format!(
             "--program {program} is measured between stations of this machine: name a network with --network, or leave it out"
-        )));
-    }
-    if !nix::unistd::geteuid().is_root() {
-        return Err(usage(format!(
-            "--program {program} is measured by the superuser only, whose sshd can have a user of its own: use sudo, or leave it out"
         )));
     }
     match btu_load::missing_for_ssh() {

@@ -19,9 +19,6 @@ use crate::study::{self, Chosen};
 const USUAL: &str = "office-1988";
 const USUAL_STATIONS: u32 = 10;
 
-/// Where the stations are that are at work on a share: on a network that nothing goes over.
-const USUAL_AT_SHARE: &str = "veth";
-
 /// How many stations are at work where nobody says it.
 const USUAL_LEVELS: [u32; 5] = [0, 1, 3, 5, 10];
 
@@ -81,9 +78,9 @@ fn check(lan: &Lan) -> Result<(), Refusal> {
 
 fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
     check(lan)?;
-    let at = lan.at.as_deref().map(|directory| share(lan, directory)).transpose()?;
+    let at = lan.at.as_deref().map(|directory| study::share(&lan.study, directory)).transpose()?;
     let work = work(lan)?;
-    let usual = if at.is_some() { USUAL_AT_SHARE } else { USUAL };
+    let usual = if at.is_some() { study::USUAL_AT_SHARE } else { USUAL };
     let chosen = Chosen::of(&lan.study, (usual, Span::ZERO))?;
     let (hosts, levels) = if at.is_some() { hosts_at_share(lan, &chosen)? } else { chosen_hosts(lan, &chosen)? };
     check_files(&work, &levels)?;
@@ -151,18 +148,6 @@ fn trace(file: &Path) -> Result<OperationTrace, Refusal> {
     }
     let text = std::fs::read_to_string(file).map_err(|error| usage(format!("--trace {name}: {error}")))?;
     OperationTrace::read(&text).map_err(|error| usage(format!("--trace {name}, {error}")))
-}
-
-/// The share's directory as hosts know it: on this machine it must be there, on others it is theirs to say.
-fn share(lan: &Lan, directory: &Path) -> Result<PathBuf, Refusal> {
-    let name = directory.display();
-    if lan.study.real.is_any() {
-        let absolute = directory.is_absolute().then(|| directory.to_owned());
-        return absolute
-            .ok_or_else(|| Refusal::Usage(format!("--at {name}: on other hosts a directory begins with /")));
-    }
-    let found = directory.canonicalize().map_err(|error| Refusal::Usage(format!("--at {name}: {error}")))?;
-    if found.is_dir() { Ok(found) } else { Err(Refusal::Usage(format!("--at {name} is not a directory"))) }
 }
 
 /// A server keeps so many files open.

@@ -19,6 +19,21 @@ use crate::hosts::Family;
 use crate::progress::{Bar, Watch};
 use crate::{files, hosts, preflight, rate, resume, runs};
 
+/// Where stations are that are at work on a share: on a network that nothing goes over.
+pub(crate) const USUAL_AT_SHARE: &str = "veth";
+
+/// The share's directory as hosts know it: on this machine it must be there, on others it is theirs to say.
+pub(crate) fn share(options: &StudyOptions, directory: &Path) -> Result<PathBuf, Refusal> {
+    let name = directory.display();
+    if options.real.is_any() {
+        let absolute = directory.is_absolute().then(|| directory.to_owned());
+        return absolute
+            .ok_or_else(|| Refusal::Usage(format!("--at {name}: on other hosts a directory begins with /")));
+    }
+    let found = directory.canonicalize().map_err(|error| Refusal::Usage(format!("--at {name}: {error}")))?;
+    if found.is_dir() { Ok(found) } else { Err(Refusal::Usage(format!("--at {name} is not a directory"))) }
+}
+
 /// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is made only where there is no
 /// run to go on with. What moves meanwhile is shown to `watch`. Its activities write files of up to `scratch` at a time. However
 /// the run ends, `after` is called then.

@@ -8,7 +8,7 @@
 //! | nfs | a connection, the token in each call's credential | CREATE, then WRITEs, some of them on their way at a time | the reply to COMMIT, or to the last WRITE |
 //! | http | one TCP connection, the token in the request's `Authorization` | the body of PUT, or of the answer to GET | the answer 201 when it is durable |
 //! | scp, sftp | the system's programs, keys made from the token | as they do it | a further connection, on which one octet says that it is durable |
-//! | local | not at all | from one file into another | when it is durable |
+//! | local, mount | not at all, or as the kernel's client of a share does | from one file into another | when it is durable |
 //!
 //! Who puts a file has it and connects; who gets one connects and is to have it: each protocol works both ways.
 //!
@@ -16,6 +16,7 @@
 //! been read. What was sent and what is stored are read again and digested when the clock has stopped.
 
 mod client;
+mod conduit;
 mod http;
 mod local;
 mod nfs;
@@ -56,10 +57,12 @@ pub(crate) struct Moved {
     pub(crate) last: Time,
 }
 
-/// Local copies have one end.
+/// Copies on one host have one end.
 fn check(program: Program) -> Result<(), LoadError> {
-    if program == Program::Local {
-        return Err(LoadError::Order { what: "the program `local` copies on one host and has no other end" });
+    if program.is_on_one_host() {
+        return Err(LoadError::Order {
+            what: "the programs `local` and `mount` copy on one host and have no other end",
+        });
     }
     Ok(())
 }

@@ -13,7 +13,8 @@ use crate::summary::KeyFigure;
 use effects::{chains, fits, storage};
 use packets::{modelled, packets};
 
-/// Bytes in a megabyte, bits in a megabit, milliseconds in a second, parts in a hundred.
+/// Bytes in a kilobyte and in a megabyte, bits in a megabit, milliseconds in a second, parts in a hundred.
+const KILO: f64 = 1e3;
 const MEGA: f64 = 1e6;
 const MILLI: f64 = 1e3;
 const PERCENT: f64 = 100.0;
@@ -86,6 +87,17 @@ fn headline(verdict: &CopyVerdict) -> String {
         return "No file was copied".to_owned();
     };
     let size = best.cell.size;
+    let way = |row: &CopyRow| match row.cell.background {
+        background if background.is_quiet() => row.cell.program_name(),
+        background => format!("{} beside {background} of other traffic", row.cell.program_name()),
+    };
+    if rows.len() == 1 {
+        // With nothing to compare it with, it is the line that says whether that is long.
+        let line = best.line_seconds.map_or(String::new(), |line| {
+            format!(", {} times as long as the line alone would take", three_digits(least / line))
+        });
+        return format!("{size}: {} s by {}{line}", three_digits(*least), way(best));
+    }
     format!(
         "{size}: {} s by {}, {} s by {}: {} times as long",
         three_digits(*least),

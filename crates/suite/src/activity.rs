@@ -12,7 +12,7 @@ use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::app::{BITMAP_PIECE, Drawing, REQUEST_BYTES, TOGETHER};
-use crate::copy::{FilePlace, Hold, Program};
+use crate::copy::{Direction, FilePlace, Hold, Program};
 use crate::dscp::Dscp;
 use crate::hint::{HintPlan, HintPoint};
 use crate::lan::{FileSizes, StationWork, Task};
@@ -500,8 +500,14 @@ pub struct FileServer {
 /// A copy on one host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileCopy {
-    /// The source, made from the order's seed before the clock starts; the copy stands on the same.
+    /// The source, made from the order's seed before the clock starts; the copy stands on the same, but for what `share` says.
     pub file: FilePlace,
+    /// A directory of this host's, which a share is mounted on: the copy stands there, or the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<PathBuf>,
+    /// Whether the file goes to the share, or comes from it.
+    #[serde(default)]
+    pub direction: Direction,
 }
 
 /// Where the two ends of a pipe meet.

@@ -115,7 +115,7 @@ impl Activity {
             | Self::FileFetch(FileClient { file, .. })
             | Self::FileReceive(FileServer { file, .. })
             | Self::FileOffer(FileServer { file, .. })
-            | Self::FileCopy(FileCopy { file }) => Some(&mut file.directory),
+            | Self::FileCopy(FileCopy { file, .. }) => Some(&mut file.directory),
             Self::Null
             | Self::Cpu(_)
             | Self::TcpSend(_)
@@ -285,7 +285,8 @@ fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
 impl FileCopy {
     /// Source and copy.
     fn needs(&self) -> Needs<'_> {
-        let files = Files::Scratch { source: None };
+        // The share's server is its host's own business.
+        let files = self.share.as_deref().map_or(Files::Scratch { source: None }, Files::Share);
         let scratch = Bytes::new(on_disk(self.file.size).count().saturating_mul(2));
         Needs { peer: None, rate: Rate::Silent, volume: Volume::Fixed(self.file.size), scratch, files }
     }

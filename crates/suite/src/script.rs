@@ -557,7 +557,13 @@ mod tests {
         let server = FileServer { program, on: UNSET, token, file: file.clone() };
         let (send, fetch) = (Activity::FileSend(client.clone()), Activity::FileFetch(client));
         let (receive, offer) = (Activity::FileReceive(server.clone()), Activity::FileOffer(server));
-        [send, receive, fetch, offer, Activity::FileCopy(FileCopy { file })]
+        [
+            send,
+            receive,
+            fetch,
+            offer,
+            Activity::FileCopy(FileCopy { file, share: None, direction: crate::copy::Direction::Put }),
+        ]
     }
 
     #[test]

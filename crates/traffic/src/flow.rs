@@ -1,8 +1,9 @@
 //! One TCP connection between two ends that know the same token, for activities of other rooms that speak protocols of
 //! their own on it: how it is made, and reads and writes within an order's time.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use btu_suite::activity::Token;
 use btu_suite::peers::Callers;
@@ -95,11 +96,24 @@ impl Flow {
     /// # Errors
     /// The connection broke, or the limit came; `doing` says at what.
     pub fn read(&self, bytes: &mut [u8], limit: &Limit<'_>, doing: &'static str) -> Result<usize, TrafficError> {
+        self.moved(|socket| stream::receive(socket, bytes, 0), limit, doing)
+    }
+
+    /// Repeats a system call that moves bytes from or to the connection until it moved some; how many, 0 at an end.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn moved(
+        &self,
+        mut call: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
+        limit: &Limit<'_>,
+        doing: &'static str,
+    ) -> Result<usize, TrafficError> {
         loop {
-            match stream::receive(self.0.socket(), bytes, 0) {
-                Ok(read) => {
+            match call(self.0.socket()) {
+                Ok(moved) => {
                     limit.check(now(), doing, self.peer())?;
-                    return Ok(read);
+                    return Ok(moved);
                 }
                 Err(error) => self.0.retry_or_fail(error, limit, doing)?,
             }

@@ -1,5 +1,7 @@
 //! What may be written after `btu copy`.
 
+use std::path::PathBuf;
+
 use btu_suite::copy::{Background, BackgroundError, Cache, Direction, Mode, Program, ProgramError, Storage};
 use btu_units::Bytes;
 use clap::Args;
@@ -17,6 +19,7 @@ Examples:
                                                   what made NFS slow
   btu copy --program http,scp,sftp --direction put,get --network '100 Mb/s' --delay '10 ms'
                                                   today's programs, both ways, over a long line
+  btu copy --at /mnt/nas --size 100MB             a share that this machine has mounted
   btu copy --mode held --contention 60            60 % that are found, not only offered
   btu copy --paper                                what the report of 1989 copied: up to 100 MB, to 98 % loaded; many hours
   btu copy --network lab.toml --sender alpha --receiver beta --background gamma:delta
@@ -34,11 +37,14 @@ pub(crate) struct Copy {
     pub(crate) study: StudyOptions,
     #[command(flatten)]
     pub(crate) limit: TimeLimit,
-    /// Only these programs: local (a copy on the sender), bare (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs;
+    /// Only these programs: local (a copy on the sender), mount (one into the share of --at), bare (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs;
     /// nfs-16 has 16 blocks on their way instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each durable:
     /// nfs-16-64k-sync [default: local,bare,rcp,ftp,nfs]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = program)]
     pub(crate) program: Vec<Program>,
+    /// A directory of a share that the sender has mounted: the program `mount` copies into it, or out of it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) at: Option<PathBuf>,
     /// Sizes of the files [default: 1, 2 and 5 MB; full profile: to 100 MB]
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = quantity::<Bytes>)]
     pub(crate) size: Vec<Bytes>,

@@ -73,7 +73,7 @@ impl CopyClient {
             Program::Http => self.unannounced(|flow| http_put(flow, token, source, limit)),
             Program::Scp | Program::Sftp => SshClient::new(*program, *to, token)?.put(source, limit, self.deadline),
             Program::Rcp => self.announced(|flow| rcp_send(flow, source, limit)),
-            Program::Local | Program::Bare => self.announced(|flow| bare_send(flow, source, limit)),
+            Program::Local | Program::Mount | Program::Bare => self.announced(|flow| bare_send(flow, source, limit)),
         }
     }
 
@@ -85,7 +85,7 @@ impl CopyClient {
             Program::Http => self.unannounced(|flow| http_get(flow, token, copy, limit)),
             Program::Scp | Program::Sftp => SshClient::new(*program, *to, token)?.get(copy, limit),
             Program::Rcp => self.announced(|flow| rcp_receive(flow, copy, limit)),
-            Program::Local | Program::Bare => self.announced(|flow| bare_receive(flow, copy, limit)),
+            Program::Local | Program::Mount | Program::Bare => self.announced(|flow| bare_receive(flow, copy, limit)),
         }
     }
 

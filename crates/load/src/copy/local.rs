@@ -1,10 +1,10 @@
-//! A copy on one host: what hardware does without a network.
+//! A copy on one host: what hardware does without a network, or what the kernel's client of a share does with its own.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{FileCopy, Order, Performance};
-use btu_suite::copy::{FileCopied, FileEnd};
+use btu_suite::copy::{Direction, FileCopied, FileEnd, FilePlace, Storage};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 
@@ -13,7 +13,7 @@ use super::{BLOCK, Moved, Over};
 use crate::LoadError;
 use crate::account::{Account, now};
 
-/// Source and copy, on the same storage.
+/// Source and copy, on the same storage but for one that stands on a share.
 #[derive(Debug)]
 pub(crate) struct Copying {
     source: Stored,
@@ -24,8 +24,20 @@ pub(crate) struct Copying {
 impl Copying {
     /// Makes the source and an empty copy.
     pub(crate) fn prepare(order: &Order, part: &FileCopy) -> Result<Self, LoadError> {
-        let (source, digest) = Stored::source(&part.file, order.seed)?;
-        Ok(Self { source, digest, copy: Stored::empty(&part.file)? })
+        let here = &part.file;
+        let there = part.share.as_ref().map(|directory| FilePlace {
+            storage: Storage::Disk,
+            directory: directory.clone(),
+            ..here.clone()
+        });
+        let [from, to] = match (&there, part.direction) {
+            (None, _) => [here, here],
+            (Some(there), Direction::Put) => [here, there],
+            (Some(there), Direction::Get) => [there, here],
+        };
+        let (source, digest) = Stored::source(from, order.seed).map_err(|error| of_the_share(error, part))?;
+        let copy = Stored::empty(to).map_err(|error| of_the_share(error, part))?;
+        Ok(Self { source, digest, copy })
     }
 
     fn copy(&self) -> Result<Over, LoadError> {
@@ -45,6 +57,16 @@ impl Copying {
     }
 }
 
+/// A directory that cannot be used: it is not the scratch directory where it is the share's.
+fn of_the_share(error: LoadError, part: &FileCopy) -> LoadError {
+    match error {
+        LoadError::Scratch { operation, directory, source } if part.share.as_ref() == Some(&directory) => {
+            LoadError::Share { operation, directory, source }
+        }
+        other => other,
+    }
+}
+
 impl Performance for Copying {
     fn endpoint(&self) -> Option<SocketAddr> {
         None
@@ -55,7 +77,7 @@ impl Performance for Copying {
         let over = self.copy()?;
         let (marks, closed) = (over.marks(account.started()), account.close()?);
         self.source.check(&self.digest)?;
-        let method = format!("read and write, {} KiB, {}", BLOCK / 1024, self.copy.place());
+        let method = format!("read and write, {} KiB, {} to {}", BLOCK / 1024, self.source.place(), self.copy.place());
         let digest = self.copy.digest()?;
         let copy =
             FileEnd { bytes: Bytes::new(self.copy.size()), marks, digest, method, tcp: None, packets: Vec::new() };

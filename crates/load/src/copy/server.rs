@@ -76,7 +76,7 @@ impl CopyServer {
                 let server = SshServer::open(*on, token, &file, callers)?;
                 (server.address(), Way::Ssh(server, file))
             }
-            (Program::Local | Program::Bare | Program::Rcp | Program::Http, _) => {
+            (Program::Local | Program::Mount | Program::Bare | Program::Rcp | Program::Http, _) => {
                 let door = FlowDoor::open(*on, callers)?;
                 (door.address(), Way::Stream { door, token: *token, file })
             }

@@ -1,5 +1,6 @@
 //! The file at one end of a copy.
 
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use btu_suite::copy::{Cache, FilePlace, Storage};
@@ -10,6 +11,8 @@ use super::BLOCK;
 use crate::LoadError;
 use crate::disk::write_random;
 use crate::scratch::{ScratchFile, scratch_check};
+
+const WRITE: &str = "write the copy";
 
 /// A file of known size, on disk or in memory.
 #[derive(Debug)]
@@ -75,14 +78,29 @@ impl Stored {
         let room = usize::try_from(self.size - offset).unwrap_or(usize::MAX).min(block.len());
         let length = self.file.read_some(&mut block[..room], offset)?;
         if length == 0 {
-            return Err(LoadError::SourceChanged { what: format!("it ended after {offset} of {} bytes", self.size) });
+            return Err(self.ended_after(offset));
         }
         Ok(&block[..length])
     }
 
+    /// Has the kernel pass on what it holds from `offset` on, up to `length` bytes: how many went.
+    pub(crate) fn send(&self, to: BorrowedFd<'_>, offset: u64, length: usize) -> std::io::Result<usize> {
+        self.file.send(to, offset, length)
+    }
+
+    /// Writes the `length` bytes that a pipe holds.
+    pub(crate) fn take(&self, pipe: BorrowedFd<'_>, length: usize, offset: u64) -> Result<(), LoadError> {
+        self.file.take(WRITE, pipe, length, offset)
+    }
+
+    /// The error for a source that ends too early.
+    pub(crate) fn ended_after(&self, offset: u64) -> LoadError {
+        LoadError::SourceChanged { what: format!("it ended after {offset} of {} bytes", self.size) }
+    }
+
     /// Writes all of `bytes`.
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), LoadError> {
-        self.file.write("write the copy", bytes, offset)
+        self.file.write(WRITE, bytes, offset)
     }
 
     /// Waits until it is durable; memory is as durable as it gets.

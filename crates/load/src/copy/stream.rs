@@ -2,6 +2,7 @@
 
 use btu_traffic::{Flow, Limit};
 
+use super::conduit::Conduit;
 use super::store::Stored;
 use super::{BLOCK, Moved, Over};
 use crate::LoadError;
@@ -10,23 +11,26 @@ use crate::account::now;
 /// Everything is well.
 pub(super) const DONE: u8 = 0;
 
+/// What is read before the first mark.
+const PAGE: usize = 4096;
+
 const SEND: &str = "send the file";
 const RECEIVE: &str = "receive the file";
 
-/// Sends the whole file. The first mark is taken when the first block has been read and goes to the kernel, the last when
-/// the kernel has taken the last one.
+/// Sends the whole file, by the kernel alone: no byte of it goes through this program. The first mark is taken when the first page
+/// has been read and the file goes to the kernel, the last when the kernel has taken all.
 pub(super) fn send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Moved, LoadError> {
-    let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
+    source.read(&mut [0; PAGE], 0)?;
+    let (first, mut offset) = (now()?, 0);
     while offset < source.size() {
-        let bytes = source.read(&mut block, offset)?;
-        if first.is_none() {
-            first = Some(now()?);
+        let room = usize::try_from(source.size() - offset).unwrap_or(usize::MAX).min(BLOCK);
+        let sent = flow.moved(|to| source.send(to, offset, room), limit, SEND)?;
+        if sent == 0 {
+            return Err(source.ended_after(offset));
         }
-        flow.write(bytes, limit, SEND)?;
-        offset += bytes.len() as u64;
+        offset += sent as u64;
     }
-    let last = now()?;
-    Ok(Moved { first: first.unwrap_or(last), last })
+    Ok(Moved { first, last: now()? })
 }
 
 /// Receives as many bytes as the file has to have.
@@ -36,7 +40,7 @@ pub(super) fn receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<M
 
 /// The same, where the first of them have come already, with what stood before them.
 pub(super) fn receive_after(flow: &Flow, copy: &Stored, begun: &[u8], limit: &Limit<'_>) -> Result<Moved, LoadError> {
-    let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
+    let (conduit, mut offset, mut first) = (Conduit::open()?, 0, None);
     if !begun.is_empty() {
         if begun.len() as u64 > copy.size() {
             return Err(other_size(flow, copy, "sent more".to_owned()));
@@ -50,12 +54,12 @@ pub(super) fn receive_after(flow: &Flow, copy: &Stored, begun: &[u8], limit: &Li
     }
     loop {
         let room = usize::try_from(copy.size() - offset).unwrap_or(usize::MAX).min(BLOCK);
-        let length = flow.read(&mut block[..room], limit, RECEIVE)?;
+        let length = flow.moved(|from| conduit.fill(from, room), limit, RECEIVE)?;
         let came = now()?;
         if length == 0 {
             return Err(other_size(flow, copy, format!("ended after {offset}")));
         }
-        copy.write(&block[..length], offset)?;
+        copy.take(conduit.end(), length, offset)?;
         offset += length as u64;
         let first = *first.get_or_insert(came);
         if offset == copy.size() {

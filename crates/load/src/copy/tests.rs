@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
@@ -26,6 +26,11 @@ static STOPPED: AtomicBool = AtomicBool::new(true);
 
 fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
     FilePlace { size: Bytes::new(size), storage, cache: Cache::Cold, directory: directory.to_owned() }
+}
+
+/// A copy on one host.
+fn local(file: FilePlace) -> FileCopy {
+    FileCopy { file, share: None, direction: Direction::Put }
 }
 
 fn order(activity: Activity) -> Order {
@@ -140,10 +145,6 @@ fn every_program_gets_the_same_file_cold_or_warm() {
 /// The system's own programs, both ways; a stranger does not end the server. Keys and file have no name on any disk.
 #[test]
 fn ssh_of_the_system_brings_the_same_file() {
-    // As `btu copy` has it; the laboratory's test does the same in stations.
-    if !nix::unistd::geteuid().is_root() {
-        return;
-    }
     if std::process::Command::new("scp").output().is_err() || !Path::new("/usr/sbin/sshd").exists() {
         assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but there is no OpenSSH");
         eprintln!("LAB SKIPPED: no OpenSSH client and server");
@@ -223,12 +224,36 @@ fn a_file_over_nfs_that_is_not_whole_is_told() {
 fn a_local_copy_is_the_same_file() {
     let directory = tempfile::tempdir().expect("tempdir");
     for &storage in Storage::ALL {
-        let copying = prepared(Activity::FileCopy(FileCopy { file: place(700_000, storage, directory.path()) }));
+        let copying = prepared(Activity::FileCopy(local(place(700_000, storage, directory.path()))));
         let report = copying.perform(&AtomicBool::new(false)).expect("copied");
         let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else { panic!("{report:?}") };
         assert_eq!((copy.digest == source_digest, copy.bytes), (true, Bytes::new(700_000)));
         assert!(copy.marks.ascend(), "{copy:?}");
     }
+}
+
+/// Into a share and out of it, from and to disk or memory; where `BTU_NFS_SHARE` names none, any directory is one. Nothing stays there,
+/// and a share that is none is named as one.
+#[test]
+fn a_file_goes_to_a_share_and_comes_from_it() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    let other = tempfile::tempdir().expect("tempdir");
+    let share = std::env::var_os("BTU_NFS_SHARE").map_or_else(|| other.path().to_owned(), PathBuf::from);
+    for (&direction, &storage) in Direction::ALL.iter().zip(Storage::ALL) {
+        let file = place(700_001, storage, directory.path());
+        let copying = prepared(Activity::FileCopy(FileCopy { file, share: Some(share.clone()), direction }));
+        let report = copying.perform(&AtomicBool::new(false)).expect("copied");
+        let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else { panic!("{report:?}") };
+        assert_eq!((copy.digest == source_digest, copy.bytes), (true, Bytes::new(700_001)));
+        assert!(copy.marks.ascend(), "{copy:?}");
+        println!("{direction}: {}", copy.method);
+    }
+    assert_eq!(std::fs::read_dir(&share).expect("readable").count(), 0);
+    let file = place(1, Storage::Disk, directory.path());
+    let missing = FileCopy { file, share: Some("/nonexistent".into()), direction: Direction::Put };
+    let error =
+        crate::prepare(&order(Activity::FileCopy(missing)), &Callers::any()).err().expect("refused").to_string();
+    assert!(error.contains("share") && error.contains("/nonexistent"), "{error}");
 }
 
 #[test]
@@ -238,13 +263,13 @@ fn what_cannot_be_copied_is_known_before_the_clock_starts() {
         prepared.err().expect("refused").to_string()
     };
     let file = |size, storage| place(size, storage, Path::new("/nonexistent"));
-    assert!(refused(Activity::FileCopy(FileCopy { file: file(0, Storage::Memory) })).contains("0 B"));
-    assert!(refused(Activity::FileCopy(FileCopy { file: file(1, Storage::Disk) })).contains("/nonexistent"));
+    assert!(refused(Activity::FileCopy(local(file(0, Storage::Memory)))).contains("0 B"));
+    assert!(refused(Activity::FileCopy(local(file(1, Storage::Disk)))).contains("/nonexistent"));
     let on = serving(Direction::Put, Program::Local, file(1, Storage::Memory));
     assert!(refused(on).contains("no other end"));
     let directory = tempfile::tempdir().expect("tempdir");
     let endless = place(1 << 60, Storage::Disk, directory.path());
-    assert!(refused(Activity::FileCopy(FileCopy { file: endless })).contains("less than the"));
+    assert!(refused(Activity::FileCopy(local(endless))).contains("less than the"));
 }
 
 /// Another size than the order's is one sentence at the receiver, and one at the sender.

@@ -2,13 +2,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::errno::Errno;
+use nix::fcntl::{PosixFadviseAdvice, SpliceFFlags, posix_fadvise, splice};
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::sendfile::sendfile64;
 
 use super::scratch_error;
 use crate::LoadError;
@@ -67,6 +69,34 @@ impl ScratchFile {
                 read => return read.map_err(|error| self.failed("read a file", error)),
             }
         }
+    }
+
+    /// Has the kernel pass up to `length` bytes from `offset` on to a connection (sendfile(2)): how many it took, 0 at the end.
+    pub(crate) fn send(&self, to: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<usize> {
+        let mut from = i64::try_from(offset).map_err(io::Error::other)?;
+        Ok(sendfile64(to, &self.file, Some(&mut from), length)?)
+    }
+
+    /// Writes `length` bytes that a pipe holds, and that the kernel passes on by itself (splice(2)); `operation` is for the error.
+    pub(crate) fn take(
+        &self,
+        operation: &'static str,
+        pipe: BorrowedFd<'_>,
+        length: usize,
+        offset: u64,
+    ) -> Result<(), LoadError> {
+        let failed = |error| self.failed(operation, error);
+        let mut at = i64::try_from(offset).map_err(|error| failed(io::Error::other(error)))?;
+        let mut left = length;
+        while left > 0 {
+            match splice(pipe, None, &self.file, Some(&mut at), left, SpliceFFlags::SPLICE_F_MOVE) {
+                Ok(0) => return Err(failed(io::ErrorKind::WriteZero.into())),
+                Ok(moved) => left -= moved,
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(failed(errno.into())),
+            }
+        }
+        Ok(())
     }
 
     /// Waits until the device has what was written (fdatasync(2)).

@@ -2,7 +2,7 @@
 
 use btu_suite::copy::{Chain, CopyChain, CopyVerdict, Link, way};
 
-use super::{MEGA, MILLI, PERCENT, names};
+use super::{KILO, MEGA, MILLI, PERCENT, names};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
 use crate::number::{NOTHING, three_digits};
 
@@ -87,7 +87,7 @@ fn added(chain: &Chain) -> [f64; 4] {
 }
 
 pub(super) fn fits(verdict: &CopyVerdict) -> Option<Section> {
-    let head = ["program", "background", "fixed, ms", "Mb/s", "furthest from the line, %", "100 MB, s"];
+    let head = ["program", "background", "fixed, ms", "Mb/s", "window, kB", "furthest from the line, %", "100 MB, s"];
     let mut table = Table::new("Fixed part and rate", &head, 2);
     for fit in &verdict.fits {
         let large = three_digits(fit.large_seconds);
@@ -96,12 +96,13 @@ pub(super) fn fits(verdict: &CopyVerdict) -> Option<Section> {
             Cell::text(fit.background.to_string()),
             Cell::estimate(Some(&fit.fixed_seconds), 1.0 / MILLI),
             Cell::number(Some(fit.bits_per_second / MEGA)),
+            Cell::number(fit.window_bytes.map(|bytes| bytes / KILO)),
             Cell::number(Some(fit.worst * PERCENT)),
             Cell::text(if fit.is_extrapolated { format!("{large}, extrapolated") } else { large }),
         ]);
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    let note = "T = fixed + size / rate, by least squares of relative errors; 95 %";
+    let note = "T = fixed + size / rate, by least squares of relative errors; 95 %; the window is what that rate lets through in a round trip";
     Section::of("Large files", note, blocks)
 }
 

@@ -27,6 +27,9 @@ pub struct Fit {
     pub fixed_seconds: Estimate,
     /// What a file gets once it is on its way.
     pub bits_per_second: f64,
+    /// Octets on their way at a time by that rate, where there is a round trip: what the rate lets through in one. A program that waits for
+    /// answers, or whose peer does, has its window there.
+    pub window_bytes: Option<f64>,
     /// The furthest that a copy is from the line, as a share of its time.
     pub worst: f64,
     /// What 100 MB take by this line, in seconds.
@@ -36,7 +39,7 @@ pub struct Fit {
 }
 
 /// All that there are sizes enough for: three of them.
-pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> Vec<Fit> {
+pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>], round_trip: f64) -> Vec<Fit> {
     let mut fits = Vec::new();
     let Some(&largest) = plan.sizes.iter().max() else { return fits };
     // What differs in its size alone belongs together; there are several sizes of what is usual only.
@@ -45,7 +48,16 @@ pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> Vec<Fit> {
         let point = |measured| Some((measured_size(measured), seconds(measured)?));
         let points: Vec<(f64, f64)> = own.filter_map(point).collect();
         let CopyCell { program, direction, storage, background, .. } = cell;
-        fits.extend(fit(&points).map(|fit| Fit { program, direction, storage, background, ..fit }));
+        let window =
+            |fit: &Fit| (round_trip > 0.0 && !program.is_on_one_host()).then(|| fit.bits_per_second / 8.0 * round_trip);
+        fits.extend(fit(&points).map(|fit| Fit {
+            program,
+            direction,
+            storage,
+            background,
+            window_bytes: window(&fit),
+            ..fit
+        }));
     }
     fits
 }
@@ -68,6 +80,7 @@ fn fit(points: &[(f64, f64)]) -> Option<Fit> {
         background: Background::QUIET,
         fixed_seconds: line.intercept(Level::P95),
         bits_per_second: 8.0 / line.slope,
+        window_bytes: None,
         worst: line.worst,
         large_seconds: line.at(large),
         is_extrapolated: sizes.last().is_none_or(|most| *most < large),
@@ -90,7 +103,7 @@ pub struct CopyChain {
 /// The chains of all remote copies for which there is a local one, a quiet one and a line.
 pub(super) fn chains(rows: &[CopyRow], cells: &[Measured<CopyCell>], wire: Wire) -> Vec<CopyChain> {
     let median = |cell: CopyCell| rows.iter().find(|row| row.cell == cell)?.median();
-    let remote = rows.iter().filter(|row| row.cell.program != Program::Local);
+    let remote = rows.iter().filter(|row| !row.cell.program.is_on_one_host());
     remote
         .filter_map(|row| {
             let cell = row.cell;
@@ -144,7 +157,7 @@ pub(super) fn storage_effects(plan: &CopyPlan, rows: &[CopyRow]) -> Vec<StorageE
         let cell = CopyCell { program, size, direction, storage, cache, background: Background::QUIET };
         rows.iter().find(|row| row.cell == cell)?.median()
     };
-    let remote = plan.programs.iter().filter(|program| !matches!(program, Program::Local | Program::Bare));
+    let remote = plan.programs.iter().filter(|program| !program.is_on_one_host() && **program != Program::Bare);
     let both = remote.flat_map(|&program| plan.directions.iter().map(move |&direction| (program, direction)));
     both.filter_map(|(program, direction)| {
         let times = TwoByTwo {

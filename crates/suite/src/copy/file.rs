@@ -17,6 +17,8 @@ use crate::text::stored_as_text;
 pub enum Program {
     /// No network: a copy on one host.
     Local,
+    /// A share that is mounted already, by whatever client the kernel has for it: a copy into it, or out of it.
+    Mount,
     /// One TCP connection with the file in it, and an octet back when it is durable.
     Bare,
     /// The protocol of rcp (1982), without rsh in front of it: a record with mode, size and name, each step answered.
@@ -42,10 +44,19 @@ impl Program {
 
     /// How all are written.
     const KNOWN: &'static str =
-        "local, bare, rcp, ftp, http, scp, sftp, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
+        "local, bare, rcp, ftp, http, mount, scp, sftp, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
 
     /// Those that have no options.
-    const PLAIN: [Self; 7] = [Self::Local, Self::Bare, Self::Rcp, Self::Ftp, Self::Http, Self::Scp, Self::Sftp];
+    const PLAIN: [Self; 8] =
+        [Self::Local, Self::Mount, Self::Bare, Self::Rcp, Self::Ftp, Self::Http, Self::Scp, Self::Sftp];
+
+    /// What is measured where a share is named.
+    pub const AT_A_SHARE: [Self; 2] = [Self::Local, Self::Mount];
+
+    /// Whether one process has source and copy: what network there is, is not one that this run knows.
+    pub const fn is_on_one_host(self) -> bool {
+        matches!(self, Self::Local | Self::Mount)
+    }
 
     /// Whether both ends are programs of the system, which it may not have.
     pub const fn is_the_systems(self) -> bool {
@@ -57,6 +68,7 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local => f.pad("local"),
+            Self::Mount => f.pad("mount"),
             Self::Bare => f.pad("bare"),
             Self::Rcp => f.pad("rcp"),
             Self::Ftp => f.pad("ftp"),

@@ -1,6 +1,7 @@
 //! The plan of `btu copy`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub struct CopyPlan {
     /// How the background is kept at its level.
     #[serde(default)]
     pub mode: Mode,
+    /// The directory of a share that the sender has mounted, where the program `mount` has copy or source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<PathBuf>,
     /// Whether times of the report of 1989 stand in the picture.
     #[serde(default)]
     pub paper: bool,
@@ -147,10 +151,10 @@ impl CopyPlan {
         places
     }
 
-    /// Whether a cell is measured: a local copy has no network, and storage is compared on the quiet one.
+    /// Whether a cell is measured: what is copied on one host is not on the network, and storage is compared on the quiet one.
     fn is_measured(&self, cell: &CopyCell) -> bool {
         let is_usual = self.places().first() == Some(&(cell.storage, cell.cache));
-        cell.background.is_quiet() || (cell.program != Program::Local && is_usual)
+        cell.background.is_quiet() || (!cell.program.is_on_one_host() && is_usual)
     }
 
     /// The cell with this background, if it is measured.
@@ -279,8 +283,9 @@ impl Experiment for CopyPlan {
         let network = |host, peer, activity| Self::step(host, Role::Network, peer, activity, setting);
         // A file server does not know which call is the last.
         let serving = if matches!(program, Program::Nfs(_)) { Role::Support } else { Role::Network };
-        let mut steps = if program == Program::Local {
-            vec![network(sender, None, Activity::FileCopy(FileCopy { file }))]
+        let mut steps = if program.is_on_one_host() {
+            let share = if program == Program::Mount { self.at.clone() } else { None };
+            vec![network(sender, None, Activity::FileCopy(FileCopy { file, share, direction }))]
         } else {
             let token = setting.token;
             let wait = if cell.background.is_quiet() { Span::ZERO } else { self.lead };

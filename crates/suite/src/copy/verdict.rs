@@ -1,7 +1,7 @@
 //! What a run of `btu copy` amounts to: the times of every cell. What they are made of is in [`super::effects`].
 
 use btu_model::BlockTransfer;
-use btu_network::{Drawing, Medium, StationId};
+use btu_network::{Direction as Line, Discipline, Drawing, Medium, Rate, StationId};
 use btu_stats::median;
 use btu_units::{BitRate, Bytes, Span};
 use serde::Serialize;
@@ -56,7 +56,7 @@ pub struct CopyRow {
     /// The line alone: the file's bits at the rate of full packets of TCP/IP.
     pub line_seconds: Option<f64>,
     /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one window after the other; beside a background that does not
-    /// give way, that in the share of time that is left; none beside one that does, on a shared medium.
+    /// give way, that in the share of time that is left, or in an equal share where queues are fair; none beside one that does, on a shared medium.
     pub expected_seconds: Option<f64>,
     /// The median against that: a share.
     pub error: Option<f64>,
@@ -88,6 +88,9 @@ pub struct Wire {
     pub full: BitRate,
     /// Whether stations take turns on one medium: then other traffic gives way to a copy, and no form here knows how far.
     pub is_shared: bool,
+    /// Whether the slowest links have a queue for each flow (RFC 8290): then a copy gets its equal share of them, however much is
+    /// offered beside it.
+    pub is_fair: bool,
     /// There and back, beside what frames take on the slowest part of the way, in seconds.
     pub round_trip: f64,
 }
@@ -115,8 +118,10 @@ impl Wire {
         let segment = passage(drawing, from, to, SEGMENT + AROUND_SEGMENT)?;
         let reply = passage(drawing, to, from, WRITTEN_BYTES as usize + AROUND_SEGMENT)?;
         let datagram = passage(drawing, from, to, DATAGRAM.count() as usize + AROUND_DATAGRAM)?.occupied;
+        let slowest = rate(8.0 * FULL_FRAME, segment.occupied);
         Some(Self {
-            rate: rate(8.0 * FULL_FRAME, segment.occupied),
+            rate: slowest,
+            is_fair: is_fair(drawing, slowest),
             full: rate(DATAGRAM.bits(), datagram),
             is_shared: drawing.segments.iter().any(|segment| is_shared(&segment.medium)),
             round_trip: segment.beyond + reply.beyond,
@@ -160,7 +165,8 @@ impl Wire {
 }
 
 /// How often a program waits for an answer, beside NFS's for its blocks: TCP's handshake is one, and the end of a file that is put,
-/// since nobody but the receiver knows when it is durable. None of ssh, whose versions differ.
+/// since nobody but the receiver knows when it is durable. None of ssh, whose versions differ, and of a share, whose client
+/// decides it.
 const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
     let trips = match (program, direction) {
         (Program::Local, _) => 0,
@@ -176,9 +182,18 @@ const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
         (Program::Ftp, Direction::Get) => 8,
         // The same with STOR, and the end.
         (Program::Ftp, Direction::Put) => 9,
-        (Program::Scp | Program::Sftp, _) => return None,
+        (Program::Scp | Program::Sftp | Program::Mount, _) => return None,
     };
     Some(trips)
+}
+
+/// Whether all links that are as slow as that, or slower, have a queue for each flow.
+fn is_fair(drawing: &Drawing, slowest: BitRate) -> bool {
+    // The rate is known to a bit in a second.
+    let is_slow = |line: &&Line| matches!(line.rate, Rate::Fixed(rate) if rate.bits_per_second() <= slowest.bits_per_second() + 1);
+    let lines = drawing.links.iter().flat_map(|link| [&link.forth, &link.back]);
+    let mut slow = lines.filter(is_slow).peekable();
+    slow.peek().is_some() && slow.all(|line| matches!(line.queue, Discipline::FqCodel(_)))
 }
 
 fn is_shared(medium: &Medium) -> bool {
@@ -196,7 +211,7 @@ pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdic
     let chains = wire.map(|wire| chains(&rows, cells, wire)).unwrap_or_default();
     CopyVerdict {
         rate: wire.map(|wire| wire.rate),
-        fits: fits(plan, cells),
+        fits: fits(plan, cells, wire.map_or(0.0, |wire| wire.round_trip)),
         storage: storage_effects(plan, &rows),
         paper: beside_the_paper(&chains),
         paper_times: if plan.paper { TIMES.to_vec() } else { Vec::new() },
@@ -223,10 +238,11 @@ fn row(
     let both: Vec<Ends<'_>> = valid().filter_map(|measured| ends(cell.direction, &measured.seen)).collect();
     let times: Vec<f64> = own.iter().filter_map(|measured| seconds(measured)).collect();
     let summary = Summary::of(&times);
-    let is_remote = cell.program != Program::Local;
+    let is_remote = !cell.program.is_on_one_host();
     let line_seconds = wire.filter(|_| is_remote).and_then(|wire| Some(wire.seconds(cell.size)?.1));
     let background_use = typical_use(valid().filter_map(|measured| plan.background_use(&cell, &measured.seen)));
-    let left = 1.0 - background_use.map_or(0.0, |used| used.arrived.alone);
+    let rest = 1.0 - background_use.map_or(0.0, |used| used.arrived.alone);
+    let left = if wire.is_some_and(|wire| wire.is_fair) { rest.max(equal_share(plan)) } else { rest };
     let is_known = |wire: &Wire| is_remote && left > 0.0 && (cell.background.is_quiet() || !wire.is_shared);
     let expected_seconds = wire.filter(is_known).and_then(|wire| wire.expected(cell, left));
     let typical = typical(&both, summary);
@@ -250,6 +266,11 @@ fn row(
         retransmits: median(&retransmits),
         invalid: own.iter().filter(|measured| !measured.is_valid()).count(),
     }
+}
+
+/// What each flow gets where all want more: those of the background, and the copy.
+fn equal_share(plan: &CopyPlan) -> f64 {
+    1.0 / (plan.pairs.len() as f64 + 1.0)
 }
 
 /// Of the copy whose time is nearest to the median.

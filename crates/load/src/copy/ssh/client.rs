@@ -12,15 +12,12 @@ use btu_units::{Span, Time};
 
 use super::key::{Held, Key};
 use super::log::Log;
-use super::{NAME, ending_with_us};
+use super::{NAME, account, ending_with_us};
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::store::Stored;
 use crate::copy::stream::hear_done;
 use crate::copy::{Moved, Over, TICK};
-
-/// Whom the server lets in: whoever it is there, it has no other rights.
-const USER: &str = "nobody";
 
 /// What the host is called in the file of known hosts, whatever its address.
 const ALIAS: &str = "btu";
@@ -31,6 +28,8 @@ pub(crate) struct SshClient {
     program: &'static str,
     to: SocketAddr,
     token: Token,
+    /// Whom the server lets in: whoever it is there, it has no other rights.
+    user: String,
     identity: Held,
     known: Held,
 }
@@ -47,7 +46,7 @@ impl SshClient {
         let program = if program == Program::Sftp { "sftp" } else { "scp" };
         let identity = Held::new(&Key::of(token, "user")?.private_text())?;
         let known = Held::new(&format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
-        Ok(Self { program, to, token: *token, identity, known })
+        Ok(Self { program, to, token: *token, user: account()?.name, identity, known })
     }
 
     /// Puts the file, and asks whether it is durable.
@@ -84,9 +83,10 @@ impl SshClient {
     }
 
     fn host(&self) -> String {
+        let user = &self.user;
         match self.to {
-            SocketAddr::V4(to) => format!("{USER}@{}", to.ip()),
-            SocketAddr::V6(to) => format!("{USER}@[{}]", to.ip()),
+            SocketAddr::V4(to) => format!("{user}@{}", to.ip()),
+            SocketAddr::V6(to) => format!("{user}@[{}]", to.ip()),
         }
     }
 

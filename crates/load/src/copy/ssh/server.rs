@@ -9,24 +9,24 @@ use btu_suite::activity::Token;
 use btu_suite::peers::Callers;
 use btu_traffic::{FlowDoor, Limit};
 use btu_units::Time;
+use nix::unistd::User;
 
 use super::client::{Ending, Watch};
-use super::find;
 use super::key::{Held, Key};
 use super::log::Log;
+use super::{account, find};
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::store::Stored;
 use crate::copy::stream::say_done;
 use crate::copy::{Moved, Over};
 
-/// Opens host key, authorised key and file as 3, 4 and 5, and goes on as `nobody` of a user namespace of its own: an sshd that is not
+/// Opens host key, authorised key and file as 3, 4 and 5, and goes on as an account in a user namespace of its own: an sshd that is not
 /// the superuser's needs neither a directory nor an account for itself. The last shell stays, since its open files are the directory
 /// that is served, and sshd shows nobody its own.
 const OUTSIDE: &str = "exec 3<\"$1\" 4<\"$2\" 5<>\"$3\"; shift 3; exec \"$@\"";
 const INSIDE: &str = "\"$@\" -o HostKey=/proc/$$/fd/3 -o AuthorizedKeysFile=/proc/$$/fd/4 \
                       -o \"ForceCommand=internal-sftp -d /proc/$$/fd\"; exit $?";
-const NAMESPACE: [&str; 3] = ["--user", "--map-user=65534", "--map-group=65534"];
 
 /// What sshd is told beside that; no file of the system's decides anything.
 const OPTIONS: [&str; 10] = [
@@ -48,6 +48,7 @@ pub(crate) struct SshServer {
     token: Token,
     host: Held,
     user: Held,
+    account: User,
     file: PathBuf,
 }
 
@@ -64,7 +65,14 @@ impl SshServer {
         find("sshd")?;
         let host = Held::new(&Key::of(token, "host")?.private_text())?;
         let user = Held::new(&format!("{}\n", Key::of(token, "user")?.public_line()))?;
-        Ok(Self { door: FlowDoor::open(address, callers)?, token: *token, host, user, file: file.path() })
+        Ok(Self {
+            door: FlowDoor::open(address, callers)?,
+            token: *token,
+            host,
+            user,
+            account: account()?,
+            file: file.path(),
+        })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -131,7 +139,8 @@ impl SshServer {
             socket.try_clone().map_err(|source| LoadError::Kernel { operation: "duplicate a socket", source })?;
         let mut command = Command::new(find("sh")?);
         command.args(["-c", OUTSIDE, "sh"]).args([self.host.path(), self.user.path(), self.file.clone()]);
-        command.arg(find("unshare")?).args(NAMESPACE);
+        let (user, group) = (format!("--map-user={}", self.account.uid), format!("--map-group={}", self.account.gid));
+        command.arg(find("unshare")?).args(["--user", &user, &group]);
         command.arg(find("setpriv")?).args(["--pdeathsig", "KILL", "--"]);
         command.arg(find("sh")?).args(["-c", INSIDE, "sh"]);
         command.arg(find("sshd")?).args(["-i", "-e", "-f", "/dev/null"]);

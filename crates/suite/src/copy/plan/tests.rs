@@ -39,6 +39,7 @@ fn plan() -> CopyPlan {
         directions: vec![Direction::Put],
         caches: vec![Cache::Cold],
         mode: Mode::Offered,
+        at: None,
         paper: true,
         pairs: vec![[host("background-1"), host("sink-1")]],
         full: BitRate::from_megabits_per_second(9),
