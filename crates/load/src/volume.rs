@@ -181,7 +181,8 @@ impl Volume {
         }
         let content = match &self.directory {
             Some(directory) => ScratchFile::create(directory, false)?,
-            None => ScratchFile::in_memory()?,
+            // How long it will be, nobody says.
+            None => ScratchFile::in_memory(0)?,
         };
         let file = FileNode::new(content);
         self.insert(directory, name, Node::File(Arc::new(file)))

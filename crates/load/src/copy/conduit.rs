@@ -7,8 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
 use nix::unistd::pipe2;
 
-use super::BLOCK;
 use crate::LoadError;
+
+/// How much it holds where the system allows it: the most that an ordinary user is given.
+const PIPE: i32 = 1 << 20;
 
 /// Both ends, held by one thread.
 pub(super) struct Conduit {
@@ -17,12 +19,12 @@ pub(super) struct Conduit {
 }
 
 impl Conduit {
-    /// An empty one that holds a block where the system allows it, and else as much as the system gives.
+    /// An empty one, as large as the system gives.
     pub(super) fn open() -> Result<Self, LoadError> {
         let failed = |errno: nix::Error| LoadError::Kernel { operation: "make a pipe", source: errno.into() };
         let (end, begin) = pipe2(OFlag::O_CLOEXEC).map_err(failed)?;
         // A smaller one is filled more often.
-        fcntl(&begin, FcntlArg::F_SETPIPE_SZ(BLOCK as i32)).ok();
+        fcntl(&begin, FcntlArg::F_SETPIPE_SZ(PIPE)).ok();
         Ok(Self { end, begin })
     }
 

@@ -33,7 +33,7 @@ impl Stored {
         }
         Ok(match place.storage {
             Storage::Memory => {
-                Self { file: ScratchFile::in_memory()?, size, on_disk: false, place: "memory (memfd)".to_owned() }
+                Self { file: ScratchFile::in_memory(size)?, size, on_disk: false, place: "memory (memfd)".to_owned() }
             }
             Storage::Disk => {
                 let scratch = scratch_check(&place.directory, place.size)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
-use nix::fcntl::{PosixFadviseAdvice, SpliceFFlags, posix_fadvise, splice};
+use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, SpliceFFlags, fallocate, posix_fadvise, splice};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::sendfile::sendfile64;
 
@@ -36,10 +36,15 @@ impl ScratchFile {
         Ok(Self { file, directory: Some(directory.to_owned()) })
     }
 
-    /// An empty file that stands in memory alone (`memfd_create`(2)).
-    pub(crate) fn in_memory() -> Result<Self, LoadError> {
-        let made = memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC);
-        let file = made.map_err(|errno| LoadError::Memory { operation: "create a file", source: errno.into() })?;
+    /// An empty file that stands in memory alone (`memfd_create`(2)), with the pages for its first `room` bytes: who writes them does not
+    /// wait for the system to find any.
+    pub(crate) fn in_memory(room: u64) -> Result<Self, LoadError> {
+        let failed = |operation| move |errno: Errno| LoadError::Memory { operation, source: errno.into() };
+        let file = memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC).map_err(failed("create a file"))?;
+        let room = libc::off_t::try_from(room).unwrap_or(libc::off_t::MAX);
+        if room > 0 {
+            fallocate(&file, FallocateFlags::FALLOC_FL_KEEP_SIZE, 0, room).map_err(failed("make room for a file"))?;
+        }
         Ok(Self { file: File::from(file), directory: None })
     }
 
