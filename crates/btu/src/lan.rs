@@ -1,6 +1,6 @@
 //! `btu lan`: from the command line to a plan.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::lan::{
