@@ -87,10 +87,6 @@ fn headline(verdict: &CopyVerdict) -> String {
         return "No file was copied".to_owned();
     };
     let size = best.cell.size;
-    let way = |row: &CopyRow| match row.cell.background {
-        background if background.is_quiet() => row.cell.program_name(),
-        background => format!("{} beside {background} of other traffic", row.cell.program_name()),
-    };
     if rows.len() == 1 {
         // With nothing to compare it with, it is the line that says whether that is long.
         let line = best.line_seconds.map_or(String::new(), |line| {

@@ -99,7 +99,7 @@ fn codes_are_read_line_by_line() {
     command.current_dir(directory.path()).env("BTU_DATA", directory.path());
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("btu starts");
-    write!(child.stdin.take().expect("its input"), "not a code\n").expect("a line is read");
+    writeln!(child.stdin.take().expect("its input"), "not a code").expect("a line is read");
     let output = child.wait_with_output().expect("btu");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");

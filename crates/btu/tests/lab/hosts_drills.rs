@@ -350,7 +350,7 @@ fn a_code_of_a_host_that_slept(trio: Trio<'_>) {
 
 /// Rates with these codes of the three hosts, in their order, and without keys.
 fn rate_with_codes(trio: Trio<'_>, codes: &[String]) -> Output {
-    let paired: Vec<&str> = trio.names().into_iter().flat_map(|name| ["--pair", name]).collect();
+    let paired: Vec<&str> = trio.names().iter().flat_map(|name| ["--pair", name]).collect();
     let mut command = trio.rate(&[&RATING[..], &paired].concat());
     command.env_remove("BTU_IDENTITY").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

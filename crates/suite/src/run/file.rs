@@ -96,8 +96,7 @@ pub struct ExperimentFile {
 /// The inventory of real hosts that an experiment names (`hosts = "FILE"`): it decides what the file is read for.
 pub fn inventory_of(text: &str) -> Option<String> {
     let document = Document::parse(text, "the experiment", KIND, &[]);
-    let named = document.fields().and_then(|fields| fields.get("hosts")?.text().map(str::to_owned));
-    named
+    document.fields().and_then(|fields| fields.get("hosts")?.text().map(str::to_owned))
 }
 
 /// Reads an experiment file, which errors call `source_name`, with settings put in.
