@@ -173,6 +173,7 @@ fn of_copies() {
         directions: vec![Direction::Put],
         caches: vec![Cache::Cold],
         mode: Mode::Offered,
+        at: None,
         paper: false,
         pairs: Vec::new(),
         full: BitRate::from_megabits_per_second(9),
