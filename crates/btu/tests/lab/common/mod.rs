@@ -65,11 +65,10 @@ impl Laboratory {
         self.directory.path().join("runs.sqlite")
     }
 
-    /// `btu ARGUMENTS`, with this laboratory's database. `BTU_TEST_PROGRAM` is another build of it, for comparisons with other tools.
+    /// `btu ARGUMENTS`, with this laboratory's database.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let (name, value) = self.mark.split_once('=').expect("the mark has a name");
-        let program = std::env::var_os("BTU_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_btu").into());
-        let mut command = Command::new(program);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
         command.args(arguments).env("BTU_DATA", self.directory.path()).env(name, value);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -5,7 +5,6 @@ mod bad_days;
 mod examples;
 mod hyperfine;
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -131,52 +130,36 @@ blocks = 3
     assert!((3.6..4.05).contains(&four), "{four} times");
 }
 
-/// Computes for some tenths of a second.
-const COMPUTE: &str = r#""perl", "-e", "for my $i (1 .. 6000000) { $s += $i }""#;
-
-/// Lets what it starts run for 5 ms and stops it for 5 ms, by turns: half a processor for which nobody needs a privilege.
-const BY_TURNS: &str = "my $p = fork // die; if (!$p) { exec @ARGV; die } while (!waitpid $p, 1) { select undef, undef, undef, 0.005; \
-                        kill STOP => $p; select undef, undef, undef, 0.005; kill CONT => $p } exit $? >> 8";
-
-/// Half a processor takes twice the time, of which a program uses half: by signals as everybody, by the scheduler where it may be asked (`SCHED_DEADLINE`, 5 ms of
-/// each 10 ms, sched(7): root only). The time is twice the processor's within a period of the some ten that it takes, and so is the
-/// slowdown; where others were at work on this machine, it is more, and the whole processor was not whole.
+/// `SCHED_DEADLINE` gives a program 5 ms of each 10 ms: half a processor, and so twice the time (sched(7)). Only root may ask for it.
 #[test]
 fn half_a_processor_takes_twice_the_time() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let quota = ["-d", "-T", "5000000", "-D", "10000000", "-P", "10000000", "0"];
-    let allowed = std::process::Command::new("chrt").args(quota).arg("true").output();
-    let is_allowed = allowed.is_ok_and(|output| output.status.success());
-    let mut variants =
-        vec![("whole", format!("[{COMPUTE}]")), ("half", format!("[\"perl\", \"-e\", {BY_TURNS:?}, {COMPUTE}]"))];
-    if is_allowed {
-        variants
-            .push(("quota", format!("[\"chrt\", {}, {COMPUTE}]", quota.map(|word| format!("{word:?}")).join(", "))));
+    let quota = ["-d", "-T", "5000000", "-D", "10000000", "-P", "10000000", "0", "true"];
+    let allowed = std::process::Command::new("chrt").args(quota).output().is_ok_and(|output| output.status.success());
+    if !allowed {
+        eprintln!("LAB SKIPPED: chrt may not give half a processor here");
+        return;
     }
-    let mut file = format!(
-        "network = \"veth\"\n[measure.compute]\non = \"test\"\nrun = [{COMPUTE}]\n\
-         values = {{ took = \"elapsed\", cpu = \"cpu\" }}\n[order]\nblocks = 4\n"
-    );
-    for (name, run) in &variants {
-        writeln!(file, "[variant.{name}]\nmeasure.compute.run = {run}").expect("text");
-    }
-    assert!(experiment(&laboratory, &file, &[]).status.success());
+    let file = r#"
+network = "veth"
+[measure.compute]
+on = "test"
+run = ["perl", "-e", "for my $i (1 .. 3000000) { $s += $i }"]
+values = { took = "elapsed", cpu = "cpu" }
+[variant.whole]
+measure.compute.run = ["perl", "-e", "for my $i (1 .. 3000000) { $s += $i }"]
+[variant.half]
+measure.compute.run = ["chrt", "-d", "-T", "5000000", "-D", "10000000", "-P", "10000000", "0", "perl", "-e", "for my $i (1 .. 3000000) { $s += $i }"]
+[order]
+blocks = 4
+"#;
+    assert!(experiment(&laboratory, file, &[]).status.success());
     let result = result(&laboratory);
-    let value = |value: usize, row: usize| number(&result["values"][value]["rows"][row]["value"]["value"]);
-    let per_processor_time = |row: usize| value(0, row) / value(1, row);
-    let is_alone = per_processor_time(0) < 1.1;
-    for (row, (name, _)) in variants.iter().enumerate().skip(1) {
-        let slowdown = |value: usize| number(&result["values"][value]["rows"][row]["slowdown"]["value"]);
-        let (elapsed, cpu, used) = (slowdown(0), slowdown(1), per_processor_time(row));
-        println!(
-            "{name}: elapsed {elapsed} times, processor time {cpu} times; {used} s for a second of processor time"
-        );
-        assert!(used > 1.7 && (used < 2.3 || !is_alone), "{name}: {used} s for a second of processor time");
-        assert!((1.7..2.3).contains(&elapsed) || !is_alone, "{name}, elapsed: {elapsed} times");
-        assert!((0.8..1.25).contains(&cpu) || !is_alone, "{name}, processor time: {cpu} times");
-        assert!(result["values"][0]["rows"][row]["finding"] == "slower" || !is_alone, "{name} is not slower");
-    }
-    println!("alone on this machine: {is_alone}");
+    let slowdown = |value: usize| number(&result["values"][value]["rows"][1]["slowdown"]["value"]);
+    println!("elapsed {} times, processor time {} times", slowdown(0), slowdown(1));
+    assert!((1.7..2.3).contains(&slowdown(0)), "elapsed: {} times", slowdown(0));
+    assert!((0.8..1.25).contains(&slowdown(1)), "processor time: {} times", slowdown(1));
+    assert_eq!(result["values"][0]["rows"][1]["finding"], "slower");
 }
 
 /// Two settings of one program in one run: the verdict, `JUnit` XML and the exit code.
@@ -252,10 +235,6 @@ blocks = 3
     };
     assert_eq!(cells("r1"), cells("r2"));
     assert_eq!(cells("r1").len(), 12);
-    // Two runs of one plan can be compared, row by row.
-    let compared = laboratory.json(&["compare", "r1", "r2"]);
-    let rows = &compared["comparison"]["others"][0]["cells"];
-    assert_eq!(rows.as_array().map(Vec::len), Some(4), "{compared}");
 }
 
 /// Where the newest run is imported, its programs are not started just because it is resumed.
