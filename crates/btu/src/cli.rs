@@ -256,6 +256,7 @@ const SHOW_EXAMPLES: &str = "\
 Examples:
   btu show                the newest run
   btu show r12 --all      every table
+  btu show r12 --explain-variance
   btu show r12 --cells    every measured cell
   btu show r12 --json     everything that was worked out, as JSON";
 
@@ -346,9 +347,8 @@ pub(crate) struct Rate {
     pub(crate) resuming: Resuming,
     #[command(flatten)]
     pub(crate) naming: Naming,
-    /// Every table at the end, not the first screen alone
-    #[arg(long)]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) tables: Tables,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -382,11 +382,21 @@ pub(crate) struct Show {
     #[arg(default_value = "latest")]
     pub(crate) run: String,
     /// Every measured cell with its faults
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["all", "explain_variance"])]
     pub(crate) cells: bool,
+    #[command(flatten)]
+    pub(crate) tables: Tables,
+}
+
+/// How much of a result is shown as text.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Tables {
     /// Every table, not the first screen alone
-    #[arg(long, conflicts_with = "cells")]
+    #[arg(long)]
     pub(crate) all: bool,
+    /// Where the spread of the rows of `btu rate` comes from: blocks, repetitions, what happens within cells, and what goes along with it
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) explain_variance: bool,
 }
 
 /// Parts that btu starts itself; not for users, and free to change.

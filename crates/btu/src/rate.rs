@@ -15,7 +15,7 @@ use crate::cli::{Common, ProcessorsOption, Rate};
 use crate::exit::Refusal;
 use crate::hosts::{self, Gathered};
 use crate::progress::{Bar, Watch};
-use crate::runs::Form;
+use crate::runs::{Form, Shown};
 use crate::study::{Prepared, Resumed, Session};
 use crate::{preflight, resume, runs};
 
@@ -35,7 +35,7 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
             let row = store.run(name)?;
             let plan = stored_plan(&row, rate)?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                return runs::print_result(&store, row.summary.id, rate.all, Form::of(common));
+                return runs::print_result(&store, row.summary.id, Shown::by(rate.tables), Form::of(common));
             };
             let machines = match &plan.network {
                 Network::Machines(machines) => Some(machines),
@@ -60,7 +60,7 @@ fn carry_out(
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating = Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
-    session.measure(&lock, &mut rating, ground, rate.all, common).map(drop)
+    session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common).map(drop)
 }
 
 /// Sees that this machine, or the hosts, can do it; the plan loses what the hosts cannot.

@@ -1,12 +1,14 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
-use btu_report::{RunLine, first_screen, runs_text};
+use btu_report::html::Page;
+use btu_report::{RunLine, TextOptions, VARIANCE, first_screen, runs_text, section_text};
 use btu_store::{RunId, RunSummary, Store};
 use btu_suite::verdict::Title;
 use btu_units::shell_word;
 use serde_json::Value;
 
-use crate::cli::{Common, Runs, Show};
+use crate::cli::{Common, Runs, Show, Tables};
+use crate::exit::Refusal;
 use crate::stored::{Rated, among_others, duration};
 use crate::terminal::{line_options, print, print_json, text_options};
 use crate::{preflight, rate, suites};
@@ -35,7 +37,7 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     if show.cells {
         return print(&suites::of(&row)?.cells(&store, &row, common.json)?);
     }
-    print_result(&store, row.summary.id, show.all, Form::of(common))
+    print_result(&store, row.summary.id, Shown::by(show.tables), Form::of(common))
 }
 
 /// In which form a result is printed.
@@ -55,16 +57,52 @@ impl Form {
     }
 }
 
-/// Prints the result of a run; as text its first screen, or every table if `all`.
-pub(crate) fn print_result(store: &Store, run: RunId, all: bool, form: Form) -> anyhow::Result<()> {
+/// How much of a result is shown as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// The first screen.
+    First,
+    /// Every table.
+    All,
+    /// The first screen, and where the spread of the rows comes from.
+    Variance,
+}
+
+impl Shown {
+    /// What these options ask for.
+    pub(crate) fn by(tables: Tables) -> Self {
+        if tables.explain_variance { Self::Variance } else { Self::of(tables.all) }
+    }
+
+    /// Every table, or the first screen alone.
+    pub(crate) fn of(all: bool) -> Self {
+        if all { Self::All } else { Self::First }
+    }
+}
+
+/// Prints the result of a run; as text, as much of it as is to be shown.
+pub(crate) fn print_result(store: &Store, run: RunId, shown: Shown, form: Form) -> anyhow::Result<()> {
     let row = store.run(&run.to_string())?;
     let suite = suites::of(&row)?;
-    print(&match form {
-        Form::Text if all => suite.text(store, &row, &text_options())?,
-        Form::Text => first_screen(&suite.page(store, &row, &[])?, &text_options()),
-        Form::Json => suite.json(store, &row)?,
-        Form::JsonLine => result_line(&suite.json(store, &row)?)?,
+    let options = text_options();
+    let page = || suite.page(store, &row, &[]);
+    print(&match (form, shown) {
+        (Form::Text, Shown::All) => suite.text(store, &row, &options)?,
+        (Form::Text, Shown::First) => first_screen(&page()?, &options),
+        (Form::Text, Shown::Variance) => with_variance(&page()?, run, &options)?,
+        (Form::Json, _) => suite.json(store, &row)?,
+        (Form::JsonLine, _) => result_line(&suite.json(store, &row)?)?,
     })
+}
+
+/// The first screen, and below it where the spread comes from.
+fn with_variance(page: &Page, run: RunId, options: &TextOptions) -> Result<String, Refusal> {
+    let section = section_text(page, VARIANCE, options).ok_or_else(|| {
+        Refusal::Usage(format!(
+            "the spread of run {run} cannot be explained: that takes a run of `btu rate` in which some row was measured twice"
+        ))
+    })?;
+    Ok(format!("{}\n{section}", first_screen(page, options)))
 }
 
 /// The same document on one line that names its kind.

@@ -57,7 +57,7 @@ pub(crate) fn run<E: Experiment>(
             let plan: E = resume::plan(&row)?;
             resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                runs::print_result(&store, row.summary.id, options.all, watch.form(common))?;
+                runs::print_result(&store, row.summary.id, runs::Shown::of(options.all), watch.form(common))?;
                 return Ok((store, row.summary.id));
             };
             resume::may_start(&row, &plan.commands(), options.resuming.start_programs)?;
@@ -74,7 +74,7 @@ pub(crate) fn run<E: Experiment>(
     let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
     let measured = plan.clone();
-    let result = session.measure(&lock, &mut Scripted { plan, scratch }, ground, options.all, common);
+    let result = session.measure(&lock, &mut Scripted { plan, scratch }, ground, runs::Shown::of(options.all), common);
     after(&measured);
     Ok((result?, lock.run()))
 }
@@ -141,14 +141,14 @@ impl Session {
         Ok(lock)
     }
 
-    /// Measures what the run lacks and prints its result, every table if `all`; says how to go on where it ends early. The
+    /// Measures what the run lacks and prints its result, as much of it as is to be shown; says how to go on where it ends early. The
     /// store of the run.
     pub(crate) fn measure<S: Study>(
         mut self,
         lock: &RunLock,
         study: &mut S,
         ground: Ground,
-        all: bool,
+        shown: runs::Shown,
         common: &Common,
     ) -> anyhow::Result<Store> {
         let result = coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
@@ -157,7 +157,7 @@ impl Session {
             advise(error, lock, self.store.path(), self.command);
         }
         result?;
-        runs::print_result(&self.store, lock.run(), all, self.bar.watch().form(common))?;
+        runs::print_result(&self.store, lock.run(), shown, self.bar.watch().form(common))?;
         Ok(self.store)
     }
 }

@@ -64,7 +64,7 @@ pub use model_check::{
     Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck, Verdict, WITHIN,
     check_csv, check_picture, check_text,
 };
-pub use page_text::page_text;
+pub use page_text::{page_text, section_text};
 pub use pictures::svg;
 pub use pipe::{
     Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_page, beside_text, named_signatures, np_out, pipe_csv,
@@ -74,7 +74,7 @@ pub use pipe::{
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use roll::roll_text;
 pub use roll_page::roll_page;
-pub use run_page::{EarlierRuns, RuleFacts, RunMark, RunReport, run_marks, run_page};
+pub use run_page::{EarlierRuns, RuleFacts, RunMark, RunReport, VARIANCE, run_marks, run_page};
 pub use runs::{RunLine, runs_text};
 pub use sim::{sim_page, sim_text};
 pub use stored_page::{Origin, StoredRun};

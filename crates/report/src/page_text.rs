@@ -13,6 +13,13 @@ pub fn page_text(report: &Page, options: &TextOptions) -> String {
     page(parts.chain(sections.map(|section| part(section, options))).chain([warnings(report, options)]).collect())
 }
 
+/// The sections of that title, as text; `None` where the page has none.
+pub fn section_text(report: &Page, title: &str, options: &TextOptions) -> Option<String> {
+    let wanted = report.sections.iter().filter(|section| section.title == title);
+    let parts: Vec<Vec<String>> = wanted.map(|section| part(section, options)).collect();
+    (!parts.is_empty()).then(|| page(parts))
+}
+
 fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let remarks = report.remarks.iter().flat_map(|remark| wrap(remark, options.columns(), 0));
@@ -34,7 +41,8 @@ fn summary(warnings: &[PageWarning], options: &TextOptions) -> Vec<String> {
     wrap(&text, options.columns(), 2).iter().map(|line| Paint(options.colour).warning(line)).collect()
 }
 
-fn part(part: &Section, options: &TextOptions) -> Vec<String> {
+/// One section as lines.
+pub(crate) fn part(part: &Section, options: &TextOptions) -> Vec<String> {
     let blocks = part.blocks.iter().map(|block| match block {
         Block::Text(text) => wrap(text, options.columns(), 0),
         Block::Command(command) => command.lines().map(|line| format!("  {line}")).collect(),

@@ -11,6 +11,7 @@ mod reproduce;
 mod rules;
 mod sizes;
 mod standing;
+mod variance;
 mod warnings;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ use btu_suite::record::CellRecord;
 use btu_suite::verdict::{Title, Verdict};
 
 pub use rules::{RuleFacts, RunMark, run_marks};
+pub use variance::VARIANCE;
+pub(crate) use variance::section as variance_section;
 
 use crate::head::RunHead;
 use crate::html::{Cell, Mark, Page, Role};
@@ -80,6 +83,7 @@ pub fn run_page(report: &RunReport) -> Page {
         latency::section(report),
         progress::section(report),
         machine::cpu(report),
+        variance::section(report.verdict, true),
         appendix::section(report),
         report.stored().environment(),
         reproduce::section(report),

@@ -18,7 +18,9 @@ use btu_suite::verdict::Verdict;
 use btu_units::Bytes;
 
 use crate::head::{RunHead, TextOptions};
+use crate::page_text::part;
 use crate::paint::Paint;
+use crate::run_page::variance_section;
 
 /// The whole result; lines end with `\n`.
 pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> String {
@@ -33,6 +35,7 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         further::interactive(&page),
         further::udp(&page),
         cpu::lines(&page),
+        variance_section(verdict, false).map(|section| part(&section, options)).unwrap_or_default(),
         warnings::lines(&page),
         where_next::lines(&page),
     ];

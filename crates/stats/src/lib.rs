@@ -10,6 +10,7 @@
 mod binomial;
 mod bootstrap;
 mod change_point;
+mod components;
 mod factorial;
 mod fairness;
 mod histogram;
@@ -34,6 +35,7 @@ mod welford;
 pub use binomial::{Proportion, wilson};
 pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
 pub use change_point::{ChangePoint, ChangeRule, change_points};
+pub use components::{Association, TwoWay};
 pub use factorial::{Effect, Effects, Factorial, Term};
 pub use fairness::jain;
 pub use histogram::Histogram;

@@ -22,6 +22,7 @@ mod so_far;
 #[cfg(test)]
 mod tests;
 mod title;
+mod variance;
 mod warning;
 
 use btu_stats::Level;
@@ -37,6 +38,7 @@ pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;
 pub use title::{Obstacle, Title};
+pub use variance::{CauseShare, Group, GroupVariance, Parts, RatingSpread, RowVariance, Variance, VarianceCause};
 pub use warning::{
     BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing, LoadBefore, LowConfidence,
     NotMeasured, Outliers, OverCommitted, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow,
@@ -95,6 +97,9 @@ pub struct Verdict {
     /// What the closed form and the simulator expect of the network file; empty where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedRow>,
+    /// Where the spread of the rated rows comes from; absent where none was repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variance: Option<Variance>,
     /// Warnings, the most severe first.
     pub warnings: Vec<Warning>,
 }
@@ -136,6 +141,7 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
         interactive: further::interactive(&cells, context),
         cpu: cpu::cpu(&cells, context),
         expected: expected::expected(&goodputs, context),
+        variance: variance::variance(&cells, context),
         rates,
         udp,
         warnings,

@@ -27,7 +27,7 @@ pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
     steps.clear();
     let roll = roll?;
     let run = save(&mut store, check, &calls, &roll, began)?;
-    runs::print_result(&store, run, true, runs::Form::of(common))?;
+    runs::print_result(&store, run, runs::Shown::All, runs::Form::of(common))?;
     let silent: Vec<&str> =
         roll.hosts.iter().filter(|host| host.trouble.is_some()).map(|host| host.name.as_str()).collect();
     if silent.is_empty() {

@@ -46,7 +46,9 @@ pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::R
     }
     let options = text_options();
     match &documents[..] {
-        [one] => runs::print_result(&store, one.run.summary.id, pipe.wanted.all, runs::Form::of(common)),
+        [one] => {
+            runs::print_result(&store, one.run.summary.id, runs::Shown::of(pipe.wanted.all), runs::Form::of(common))
+        }
         // Several transports are compared, and each is shown by itself on demand.
         several => {
             print(&first_screen(&compared(&store, several), &options))?;

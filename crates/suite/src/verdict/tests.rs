@@ -2,6 +2,7 @@
 
 mod known;
 mod paper;
+mod variance;
 mod warnings;
 
 use btu_stats::Histogram;
