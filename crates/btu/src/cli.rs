@@ -30,6 +30,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use btu_control::coordinator::{ExternalFtp, FtpAddressError};
+use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::processors::{Division, DivisionError};
 use btu_units::{Bytes, Span};
@@ -321,6 +322,9 @@ pub(crate) struct Rate {
     pub(crate) idle_states: bool,
     #[command(flatten)]
     pub(crate) congestion: Congestion,
+    /// How receivers of bulk streams read: `plain`, a call for each message that waits for it, or `batched`, all that is there, then nothing for 0.1 to 4 ms
+    #[arg(long, value_enum, default_value = "plain")]
+    pub(crate) receive: Receive,
     /// Only these components
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component)]
     pub(crate) component: Vec<Component>,
@@ -488,6 +492,22 @@ fn label(text: &str) -> Result<String, String> {
 
 fn tag(text: &str) -> Result<String, String> {
     btu_store::check_tag(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// `--receive`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Receive {
+    Plain,
+    Batched,
+}
+
+impl From<Receive> for Receiving {
+    fn from(receive: Receive) -> Self {
+        match receive {
+            Receive::Plain => Self::Plain,
+            Receive::Batched => Self::Batched,
+        }
+    }
 }
 
 /// `--processors`.

@@ -125,6 +125,7 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
             "--processors and --idle-states are those of this machine; other hosts are measured as they are set up";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
+    plan.receiving = rate.receive.into();
     plan.volume = rate.volume;
     plan.window = rate.window;
     plan.ftp_server = ftp_server(rate);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use btu_control::environment::{Environment, differences, settings};
 use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
+use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
 use btu_suite::network::Network;
@@ -170,7 +171,12 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         seed: row.seed,
         machine: before(row).as_ref().map_or_else(|| "unknown machine".to_owned(), machine),
         hosts: hosts(row),
-        conditions: congestion_control(row).into_iter().chain(ends_held(row)).chain(divided(row)).collect(),
+        conditions: congestion_control(row)
+            .into_iter()
+            .chain(ends_held(row))
+            .chain(divided(row))
+            .chain(receiving(row))
+            .collect(),
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
@@ -258,7 +264,16 @@ fn congestion_control(row: &RunRow) -> Option<String> {
     let asked = asked.or_else(|| of_pipe(&row.plan, "congestion_control"));
     let own = || before(row)?.network.settings.get("net.ipv4.tcp_congestion_control").cloned();
     let used = asked.or_else(own).filter(|_| !is_elsewhere && row.summary.suite != btu_suite::roll::SUITE)?;
-    Some(format!("TCP's congestion control is {used}"))
+    let usual = own().filter(|usual| *usual != used).map(|usual| format!(" (this machine's own: {usual})"));
+    Some(format!("TCP's congestion control is {used}{}", usual.unwrap_or_default()))
+}
+
+/// That receivers of a rating read in batches, which most programs do not.
+fn receiving(row: &RunRow) -> Option<String> {
+    let plan: Plan = serde_json::from_value(row.plan.clone()).ok().filter(|_| row.summary.suite == rate::SUITE)?;
+    let batches =
+        "receivers read in batches, which is faster than one call that waits for each message (--receive plain)";
+    (plan.receiving == Receiving::Batched).then(|| batches.to_owned())
 }
 
 /// Whether processors were kept from sleeping.

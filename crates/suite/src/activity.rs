@@ -166,6 +166,35 @@ pub struct TcpReceive {
     /// Socket buffer (`SO_RCVBUF`) and window clamp, set before the connection is made.
     #[serde(rename = "window_bytes")]
     pub window: Option<Bytes>,
+    /// What the sender is going to send, where that is known: then the clock need not be read at every call to see the last byte.
+    #[serde(rename = "volume_bytes", default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<Bytes>,
+    /// When it reads.
+    #[serde(default, skip_serializing_if = "Receiving::is_plain")]
+    pub receiving: Receiving,
+}
+
+/// When the receiver of a bulk stream reads (decision 0017).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Receiving {
+    /// As most programs do: one call for each message, which waits for it.
+    #[default]
+    Plain,
+    /// As programs do that have other work between: everything that is there, then nothing for 0.1 to 4 ms.
+    Batched,
+}
+
+impl Receiving {
+    /// Whether it is the usual way.
+    pub const fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain)
+    }
+
+    /// Whether it reads all that is there, and then rests.
+    pub const fn is_batched(&self) -> bool {
+        matches!(self, Self::Batched)
+    }
 }
 
 /// The side that asks.

@@ -13,6 +13,7 @@ use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::activity::Receiving;
 use crate::border;
 use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
 use crate::congestion::CongestionControl;
@@ -69,6 +70,13 @@ pub struct Plan {
     /// What the TCP of a raised network's stations uses; the host's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
+    /// When receivers of bulk streams read; in plans that are older than this field, in batches.
+    #[serde(default = "batched", skip_serializing_if = "Receiving::is_batched")]
+    pub receiving: Receiving,
+}
+
+fn batched() -> Receiving {
+    Receiving::Batched
 }
 
 /// How long and how often.
@@ -194,6 +202,7 @@ impl Plan {
             processors: None,
             kept_awake: false,
             congestion_control: None,
+            receiving: Receiving::Plain,
         }
     }
 

@@ -185,13 +185,19 @@ fn stream(
     let listen = Rendezvous::Listen(UNSET);
     let connect = Rendezvous::Connect(UNSET_PEER);
     let (token, work) = (setting.token, flow_work(component, message, setting));
+    let volume = match work {
+        Work::Bytes(volume) => Some(volume),
+        Work::For(_) => None,
+    };
+    let receiving = plan.receiving;
     // Only the black boxes get small windows: the machine under test is never modified.
     let black_box_window = plan.window;
     if from.is_black_box() {
         let send = TcpSend { meeting: listen, token, message, work, window: black_box_window };
-        (Activity::TcpSend(send), Activity::TcpReceive(TcpReceive { meeting: connect, token, message, window: None }))
+        let receive = TcpReceive { meeting: connect, token, message, window: None, volume, receiving };
+        (Activity::TcpSend(send), Activity::TcpReceive(receive))
     } else {
-        let receive = TcpReceive { meeting: listen, token, message, window: black_box_window };
+        let receive = TcpReceive { meeting: listen, token, message, window: black_box_window, volume, receiving };
         (
             Activity::TcpReceive(receive),
             Activity::TcpSend(TcpSend { meeting: connect, token, message, work, window: None }),

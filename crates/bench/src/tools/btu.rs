@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail};
 use btu_suite::activity::{
-    Activity, Order, PipeEnd, PipeMeeting, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, Word, Work,
+    Activity, Order, PipeEnd, PipeMeeting, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport,
+    Word, Work,
 };
 use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record;
@@ -112,7 +113,14 @@ fn serving(case: Case) -> Activity {
     let on = FAR.parse().expect("a constant address");
     let message = Bytes::new(case.message_bytes());
     if case.is_stream() {
-        Activity::TcpReceive(TcpReceive { meeting: Rendezvous::Listen(on), token: TOKEN, message, window: None })
+        Activity::TcpReceive(TcpReceive {
+            meeting: Rendezvous::Listen(on),
+            token: TOKEN,
+            message,
+            window: None,
+            volume: None,
+            receiving: Receiving::Plain,
+        })
     } else {
         Activity::Respond(Respond { on, transport: transport(case), token: TOKEN, message })
     }

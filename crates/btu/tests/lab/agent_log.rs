@@ -10,7 +10,7 @@ use std::time::Duration;
 use btu_control::protocol::agent_client::AgentClient;
 use btu_control::protocol::{DescribeRequest, PrepareRequest, StartRequest};
 use btu_control::trust::{Authority, Role, client_config};
-use btu_suite::activity::{Activity, FtpServe, Order, Rendezvous, TcpReceive};
+use btu_suite::activity::{Activity, FtpServe, Order, Receiving, Rendezvous, TcpReceive};
 use btu_units::{Bytes, Span};
 use hyper_util::rt::TokioIo;
 use tokio_rustls::TlsConnector;
@@ -46,7 +46,14 @@ fn a_wrong_token_at_a_worker_s_port_is_written_down() {
     let agent = Running::with(None);
     block_on(async {
         let (meeting, token) = (Rendezvous::Listen(HERE), *b"sixteen byte key");
-        let receive = TcpReceive { meeting, token, message: Bytes::new(1000), window: None };
+        let receive = TcpReceive {
+            meeting,
+            token,
+            message: Bytes::new(1000),
+            window: None,
+            volume: None,
+            receiving: Receiving::Plain,
+        };
         let mut stranger = port_of(&agent, Activity::TcpReceive(receive)).await;
         stranger.write_all(b"another such key").unwrap();
         assert_eq!(stranger.read(&mut [0; 100]).unwrap_or(0), 0, "a stranger is answered");

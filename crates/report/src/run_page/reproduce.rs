@@ -1,5 +1,6 @@
 //! How to measure the same again, and how to see the same again.
 
+use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::network::{Machine, Machines, Network, Reached};
 use btu_suite::plan::Plan;
@@ -57,6 +58,7 @@ fn command(plan: &Plan) -> String {
             plan.congestion_control.as_ref().map(|name| format!("--congestion-control {}", shell_word(name.as_str()))),
         );
     }
+    words.extend((plan.receiving == Receiving::Batched).then(|| "--receive batched".to_owned()));
     words.extend(plan.volume.map(|volume| format!("--volume '{} B'", volume.count())));
     words.extend(plan.window.map(|window| format!("--window '{} B'", window.count())));
     let all: Vec<Component> = Component::RATED.into_iter().chain(Component::FURTHER).collect();

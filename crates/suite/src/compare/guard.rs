@@ -6,6 +6,7 @@ use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::activity::Receiving;
 use crate::cell::{Component, Row};
 use crate::plan::Plan;
 
@@ -121,8 +122,7 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
         Aspect::Window => json!(plan.window),
         Aspect::Profile => json!(plan.profile),
         Aspect::Files => json!([json!(plan.disk_file), json!(plan.ftp_server)]),
-        // Ratings have none that the others do not tell.
-        Aspect::Options => json!(null),
+        Aspect::Options => json!(plan.receiving),
     };
     value.to_string()
 }
@@ -130,7 +130,10 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
 /// The same as people say it.
 fn in_words(plan: &Plan, aspect: Aspect) -> String {
     match aspect {
-        Aspect::Options => String::new(),
+        Aspect::Options => match plan.receiving {
+            Receiving::Plain => "receivers wait for each message".to_owned(),
+            Receiving::Batched => "receivers read in batches".to_owned(),
+        },
         Aspect::Version => plan.version.to_string(),
         Aspect::Network => plan.network.to_string(),
         Aspect::Components => list(plan.components.iter().map(|component| component.name())),

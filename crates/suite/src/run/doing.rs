@@ -6,8 +6,8 @@ use btu_units::{BitRate, Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rendezvous, Request, Respond, Rounds, TcpReceive, TcpSend,
-    Transport, UdpReceive, UdpSend, Work,
+    Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Receiving, Rendezvous, Request, Respond, Rounds, TcpReceive,
+    TcpSend, Transport, UdpReceive, UdpSend, Work,
 };
 use crate::experiment::CellSetting;
 use crate::network::HostName;
@@ -162,7 +162,8 @@ impl ActivityStep {
             Doing::TcpStream { message, amount, window } => {
                 let (message, window, work) = (*message, *window, lasting(*amount));
                 let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
-                let receive = TcpReceive { meeting: listen, token, message, window };
+                let receive =
+                    TcpReceive { meeting: listen, token, message, window, volume: None, receiving: Receiving::Batched };
                 let send = TcpSend { meeting: call, token, message, work, window };
                 (Some(Activity::TcpReceive(receive)), Activity::TcpSend(send))
             }

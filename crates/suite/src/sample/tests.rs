@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use btu_units::BitRate;
 
 use super::*;
-use crate::activity::{Order, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work};
+use crate::activity::{
+    Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+};
 use crate::network::Impairments;
 use crate::script::{Role, Step};
 
@@ -24,7 +26,9 @@ fn script() -> Script {
     let respond = Respond { on: UNSET, transport: Transport::Tcp, token, message };
     let request =
         Request { to: SocketAddr::new(UNSET, 0), transport: Transport::Tcp, token, message, duration, every: None };
-    let receive = |meeting| Activity::TcpReceive(TcpReceive { meeting, token, message, window });
+    let receive = |meeting| {
+        Activity::TcpReceive(TcpReceive { meeting, token, message, window, volume: None, receiving: Receiving::Plain })
+    };
     let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work: Work::For(duration), window });
     let offered = BitRate::from_megabits_per_second(1);
     let datagrams = Activity::UdpSend(UdpSend { meeting: listen, token, message, offered, duration, hold: None });

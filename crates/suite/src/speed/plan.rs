@@ -9,7 +9,7 @@ use super::verdict::{SpeedVerdict, judge, received, requested};
 use super::{Phase, SpeedCell};
 use crate::accounting::flow_faults;
 use crate::activity::{
-    Activity, Order, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Activity, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
 };
 use crate::border;
 use crate::dscp::Dscp;
@@ -112,7 +112,16 @@ impl SpeedPlan {
     fn stream(&self, pairs: &mut Pairs<'_>, is_up: bool) {
         let (token, message, window, work) = (pairs.setting.token, MESSAGE, None, Work::For(self.time));
         let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
-        let receive = |meeting| Activity::TcpReceive(TcpReceive { meeting, token, message, window });
+        let receive = |meeting| {
+            Activity::TcpReceive(TcpReceive {
+                meeting,
+                token,
+                message,
+                window,
+                volume: None,
+                receiving: Receiving::Batched,
+            })
+        };
         let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
         for _ in 0..self.streams {
             if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }

@@ -1,18 +1,19 @@
 //! The receiving half of a bulk TCP stream: its clock makes the rate.
 //!
-//! One `recv` per message. The clock is read and a sample of the payload compared when the first bytes come, then
-//! once per 64 KiB; the clock also whenever the socket has run empty, so that the time of the last byte is exact
-//! although most calls are not timed. That the socket is empty is learnt from a call that does not wait.
+//! One `recv` per message, which waits for it. The clock is read and a sample of the payload compared when the first bytes
+//! come, then once per 16 KiB; the clock also at the call that brings the last byte, so that its time is exact although most
+//! calls are not timed. Which call that is follows from the volume; where it is not known every call is timed.
 //!
-//! When it has read everything the receiver rests for a while ([`Rest`] says how long and why) unless the stream ends
-//! meanwhile, and only then waits for more. With a window that was asked for it does not rest, so that the window opens
-//! as soon as it can.
+//! A receiver that is to read in batches reads, when it has waited for a message, all others that are there, by calls that do
+//! not wait; the clock is read whenever the socket has run empty. Then it rests for a while ([`Rest`] says how long and why)
+//! unless the stream ends meanwhile, and only then waits for more. With a window that was asked for it does not rest, so that
+//! the window opens as soon as it can.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, TcpReceive, Tell, Token};
+use btu_suite::activity::{Order, Receiving, TcpReceive, Tell, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Received, Report, TcpInfo};
 use btu_units::{Bytes, Span, Time};
@@ -31,11 +32,19 @@ use crate::sys::stream;
 const KIND: &str = "tcp-receive";
 const DOING: &str = "receive the stream";
 
-/// The clock is read once per so many bytes, and when the socket is empty.
-const LOOK: u64 = 64 * 1024;
+/// The clock is read once per so many bytes.
+const LOOK: u64 = 16 * 1024;
 
 /// Two ends of a stream are told to stop within this time.
 const TOLD_WITHIN: Span = Span::from_seconds(2);
+
+/// How a receiver reads.
+enum Ways {
+    /// One call for each message; from the `volume` on every call is timed.
+    Plain { volume: u64 },
+    /// All that is there, and then a rest.
+    Batched { rest: Option<Rest> },
+}
 
 /// A receiver that is connected, or listens, and has not yet told the sender to start.
 pub(crate) struct Receiver {
@@ -44,7 +53,7 @@ pub(crate) struct Receiver {
     buffer: Vec<u8>,
     payload: Payload,
     progress: Progress,
-    rest: Option<Rest>,
+    ways: Ways,
     deadline: Span,
     sample_every: Option<Span>,
 }
@@ -60,7 +69,10 @@ impl Receiver {
             progress: Progress::new(),
             endpoint: Endpoint::take(&part.meeting, &part.token, &config, order.deadline, callers)?,
             token: part.token,
-            rest: part.window.is_none().then(Rest::new),
+            ways: match part.receiving {
+                Receiving::Plain => Ways::Plain { volume: part.volume.unwrap_or_default().count() },
+                Receiving::Batched => Ways::Batched { rest: part.window.is_none().then(Rest::new) },
+            },
             deadline: order.deadline,
             sample_every: order.sample_every,
         })
@@ -81,7 +93,7 @@ impl Telling for Receiver {
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started, &arrived);
         let sampling = Sampling { every: self.sample_every, started, tell };
         let look = || Ok(Seen { bytes: arrived.bytes(), ..line.seen()? });
-        match sampling.during(look, || flow.run(&mut self.buffer, self.rest, &limit)) {
+        match sampling.during(look, || flow.run(&mut self.buffer, self.ways, &limit)) {
             Err(TrafficError::Stopped { .. }) => {}
             Err(broken @ TrafficError::Socket { .. }) => {
                 // A sender that was told to stop gives up what is on its way; then this end is told the same.
@@ -136,14 +148,26 @@ impl<'a> Inflow<'a> {
     }
 
     /// Reads until the sender closes.
-    fn run(&mut self, buffer: &mut [u8], mut rest: Option<Rest>, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    fn run(&mut self, buffer: &mut [u8], ways: Ways, limit: &Limit<'_>) -> Result<(), TrafficError> {
         let _timers = PreciseTimers::hold();
-        while self.wait(buffer, limit)? && self.drain(buffer, limit)? {
-            if let Some(rest) = rest.as_mut().filter(|_| self.bytes > 0) {
-                self.line.rest(rest.next(self.bytes, self.line.path()?))?;
+        match ways {
+            Ways::Plain { volume } => {
+                while self.wait(buffer, limit)? {
+                    if self.bytes >= volume {
+                        self.look(limit)?;
+                    }
+                }
+            }
+            Ways::Batched { mut rest } => {
+                while self.wait(buffer, limit)? && self.drain(buffer, limit)? {
+                    if let Some(rest) = rest.as_mut().filter(|_| self.bytes > 0) {
+                        self.line.rest(rest.next(self.bytes, self.line.path()?))?;
+                    }
+                }
             }
         }
-        // Where the last call was not timed, no wait lies between it and the end.
+        // Of a plain receiver that got less than the volume, the last call may not have been timed; such a cell does not count.
+        // Of batches, no wait lies between the last call and the end.
         self.look(limit)
     }
 

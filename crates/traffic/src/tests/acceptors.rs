@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use btu_suite::activity::{
-    Activity, Rendezvous, Respond, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
+    Activity, Receiving, Rendezvous, Respond, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
 use btu_suite::peers::{Callers, Peers, Refused};
 use btu_units::{BitRate, Bytes, Span};
@@ -42,7 +42,14 @@ fn listeners_of_streams() -> [Activity; 3] {
     let work = Work::Bytes(Bytes::new(100_000));
     [
         Activity::TcpSend(TcpSend { meeting, token, message, work, window: None }),
-        Activity::TcpReceive(TcpReceive { meeting, token, message, window: None }),
+        Activity::TcpReceive(TcpReceive {
+            meeting,
+            token,
+            message,
+            window: None,
+            volume: None,
+            receiving: Receiving::Plain,
+        }),
         Activity::Respond(Respond { on: HERE, transport: Transport::Tcp, token, message }),
     ]
 }

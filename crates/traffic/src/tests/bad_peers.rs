@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_suite::activity::{
-    Activity, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Activity, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
 };
 use btu_suite::peers::Callers;
 use btu_suite::record::Outcome;
@@ -23,7 +23,14 @@ fn sends(meeting: Rendezvous, bytes: u64) -> Activity {
 }
 
 fn receives(meeting: Rendezvous) -> Activity {
-    Activity::TcpReceive(TcpReceive { meeting, token: TOKEN, message: Bytes::new(1000), window: None })
+    Activity::TcpReceive(TcpReceive {
+        meeting,
+        token: TOKEN,
+        message: Bytes::new(1000),
+        window: None,
+        volume: None,
+        receiving: Receiving::Plain,
+    })
 }
 
 fn responds(transport: Transport) -> Activity {

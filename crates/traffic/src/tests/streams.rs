@@ -1,6 +1,9 @@
 //! Bulk TCP streams between our own two ends.
 
-use btu_suite::activity::{Activity, Rendezvous, TcpReceive, TcpSend, Work};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use btu_suite::activity::{Activity, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Received, Sent};
 use btu_units::{Bytes, Span};
@@ -12,7 +15,17 @@ fn sender(meeting: Rendezvous, message: u64, work: Work, window: Option<Bytes>) 
 }
 
 fn receiver(meeting: Rendezvous, message: u64, window: Option<Bytes>) -> Activity {
-    Activity::TcpReceive(TcpReceive { meeting, token: TOKEN, message: Bytes::new(message), window })
+    reads(meeting, message, window, (None, Receiving::Plain))
+}
+
+/// A receiver that knows the volume or does not, and reads plainly or in batches.
+fn reads(
+    meeting: Rendezvous,
+    message: u64,
+    window: Option<Bytes>,
+    (volume, receiving): (Option<Bytes>, Receiving),
+) -> Activity {
+    Activity::TcpReceive(TcpReceive { meeting, token: TOKEN, message: Bytes::new(message), window, volume, receiving })
 }
 
 fn stream(message: u64, work: Work, window: Option<Bytes>) -> (Sent, Received) {
@@ -38,6 +51,46 @@ fn the_accounts_balance_at_every_message_size() {
         // The token of the caller and the one of the receiver are the only bytes beside the stream.
         assert_eq!(sent.tcp.bytes_sent - sent.tcp.bytes_retransmitted, total + 16);
         assert!(received.tcp.bytes_received >= total + 16);
+    }
+}
+
+/// A plain receiver asks once for each message, and once more for the end; one that reads in batches asks no less often.
+#[test]
+fn both_ways_of_reading_get_the_same() {
+    let total = Bytes::new(1_000_000);
+    for how in [(Some(total), Receiving::Plain), (None, Receiving::Plain), (None, Receiving::Batched)] {
+        let (received, sent) = perform(
+            |meeting| reads(meeting, 100, None, how),
+            |peer| sender(Rendezvous::Connect(peer), 100, Work::Bytes(total), None),
+        );
+        let (sent, received) = (outcome!(sent, Sent), outcome!(received, Received));
+        assert_eq!((sent.bytes, received.bytes), (total, total), "{how:?}");
+        assert!(received.messages >= 10_000, "{how:?}: {}", received.messages);
+        assert_eq!(received.progress.last(), Some(&(received.last_byte.nanoseconds(), total.count())), "{how:?}");
+        assert!(received.samples_checked >= 1, "{how:?}");
+    }
+}
+
+/// The sender of ten messages closes half a second after the last one. All of them are there at once, so a time below a quarter of a
+/// second can only be that of the last byte.
+#[test]
+fn the_time_of_the_last_byte_is_not_that_of_the_end() {
+    let total = Bytes::new(10_000);
+    for how in [(Some(total), Receiving::Plain), (None, Receiving::Plain), (None, Receiving::Batched)] {
+        let listener = TcpListener::bind((super::HERE, 0)).unwrap();
+        let meeting = Rendezvous::Connect(listener.local_addr().unwrap());
+        let performance = prepare(&order(reads(meeting, 1000, None, how)));
+        let peer = std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let mut tokens = [0; 32];
+            stream.read_exact(&mut tokens).unwrap();
+            stream.write_all(&[0; 10_000]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        });
+        let received = outcome!(performance.perform(&super::NEVER), Received);
+        peer.join().unwrap();
+        assert_eq!(received.bytes, total);
+        assert!(received.last_byte < Span::from_milliseconds(250), "{how:?}: {}", received.last_byte);
     }
 }
 

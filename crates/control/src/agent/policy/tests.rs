@@ -2,8 +2,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::{
-    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Order, Relay,
-    Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
+    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay, Order, Receiving,
+    Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
 };
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
@@ -85,8 +85,14 @@ fn refusal(policy: &Policy, order: Order) -> String {
 #[test]
 fn a_refusal_names_the_rule_and_its_line() {
     let policy = policy();
-    let receive =
-        TcpReceive { meeting: Rendezvous::Listen(HERE), token: [0; 16], message: Bytes::new(1), window: None };
+    let receive = TcpReceive {
+        meeting: Rendezvous::Listen(HERE),
+        token: [0; 16],
+        message: Bytes::new(1),
+        window: None,
+        volume: None,
+        receiving: Receiving::Plain,
+    };
     assert_eq!(
         refusal(&policy, order(Activity::TcpReceive(receive))),
         "activity tcp-receive is not one of tcp-send, udp-send, disk, cpu: `activities` in line 2 of the agent's policy \
@@ -130,8 +136,14 @@ fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_
         }));
         let admitted = policy.admit(order, caller, None);
         // Whom it may call may call it.
-        let listens =
-            TcpReceive { meeting: Rendezvous::Listen(HERE), token: [0; 16], message: Bytes::new(1), window: None };
+        let listens = TcpReceive {
+            meeting: Rendezvous::Listen(HERE),
+            token: [0; 16],
+            message: Bytes::new(1),
+            window: None,
+            volume: None,
+            receiving: Receiving::Plain,
+        };
         let listener = policy.admit(self::order(Activity::TcpReceive(listens)), caller, None).unwrap();
         let address = peer.parse::<SocketAddr>().unwrap().ip();
         assert_eq!(listener.bounds.callers.hold(address), admitted.is_ok(), "{peer}");
