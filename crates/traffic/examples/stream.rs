@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Activity, Order, Rendezvous, TcpReceive, TcpSend, Work};
+use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
 use btu_suite::peers::Callers;
 use btu_suite::record::Outcome;
 use btu_traffic::prepare;
@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let order = |activity| Order::new(1, Span::from_seconds(60), activity);
     let (token, message, window) = (*b"sixteen byte key", Bytes::new(65_536), None);
     let meeting = Rendezvous::Listen(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let receive = Activity::TcpReceive(TcpReceive { meeting, token, message, window });
+    let receive =
+        Activity::TcpReceive(TcpReceive { meeting, token, message, window, volume: None, receiving: Receiving::Plain });
     let receiver = prepare(&order(receive), &Callers::any())?.ok_or("not an activity of this crate")?;
     let meeting = Rendezvous::Connect(receiver.endpoint().ok_or("it does not listen")?);
     let send = TcpSend { meeting, token, message, work: Work::Bytes(Bytes::new(100_000_000)), window };
