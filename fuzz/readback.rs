@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
-use btu_suite::activity::{Activity, Order, Rendezvous, TcpReceive, TcpSend, Word, Work};
+use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work};
 use btu_suite::experiment::{self, Raised};
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
 use btu_suite::network::{Impairments, Network};
@@ -137,7 +137,9 @@ fn stream() -> Script {
     let (token, message, window) = ([7; 16], Bytes::new(100), None);
     let listen = Rendezvous::Listen([192, 0, 2, 1].into());
     let call = Rendezvous::Connect(([192, 0, 2, 1], 9).into());
-    let receive = Activity::TcpReceive(TcpReceive { meeting: listen, token, message, window });
+    let receiving = Receiving::Plain;
+    let receive = TcpReceive { meeting: listen, token, message, window, volume: None, receiving };
+    let receive = Activity::TcpReceive(receive);
     let work = Work::For(Span::from_seconds(1));
     let send = Activity::TcpSend(TcpSend { meeting: call, token, message, work, window });
     let step = |host: &str, peer, activity| Step {
