@@ -121,18 +121,20 @@ fn tell_all(every: Span, started: Time, tell: Tell<'_>, look: &dyn Fn() -> io::R
     }
 }
 
-/// Sleeps until the next sample is due, counted from the start; false when the work is done before.
+/// Sleeps until the next sample is due, counted from the start; false when the work is done before. Work that lasts a whole number of
+/// intervals ends when a sample is due, which is told.
 fn wait_for_next(every: Span, started: Time, is_done: &AtomicBool) -> bool {
     let gone = now().since(started).nanoseconds();
     let due = started + Span::from_nanoseconds((gone / every.nanoseconds() + 1) * every.nanoseconds());
-    while !is_done.load(Ordering::Relaxed) {
+    loop {
+        // Looked at before the clock: what is done before a sample is due needs none.
+        let is_done = is_done.load(Ordering::Relaxed);
         let left = due.since(now());
-        if left == Span::ZERO {
-            return true;
+        if left == Span::ZERO || is_done {
+            return left == Span::ZERO;
         }
         thread::park_timeout(left.into());
     }
-    false
 }
 
 #[cfg(test)]

@@ -232,23 +232,21 @@ fn on_a_bare_cable_it_is_as_fast() {
 #[test]
 fn loss_is_binomial() {
     const SHARE: f64 = 0.02;
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
+    let Some(lab) = Lab::open_alone() else { return };
     let pair = Pair::of(lab, "client", "server");
     pair.lab.up(&line(100, &format!("delay = \"2 ms\"\nloss = \"{} %\"", SHARE * 100.0)));
     let Told { result, .. } = pair.told(&["-R", "-t", "2 s", "--udp", "20 Mb/s", "--dscp", "EF"]);
     let flow = &row(&result, "datagrams-down")["flows"][0];
-    let sum = pair.iperf3(&["-u", "-R", "-b", "20M", "-l", "1400", "-t", "2"])["end"]["sum"].clone();
     // 20 Mb/s of 1400 octets for 2 s.
     let datagrams = 20e6 * 2.0 / (1400.0 * 8.0);
     let deviation = (SHARE * (1.0 - SHARE) / datagrams).sqrt();
     let lost = number(&flow["lost"]);
-    // iperf3 is not held: its socket has room for some 50 ms of these, and it counts as lost what came while it did not run.
-    println!("{:.3} % lost, iperf3 {:.3} %", lost * 100.0, number(&sum["lost_percent"]));
+    println!("{:.3} % lost", lost * 100.0);
     // Four standard deviations: a false alarm in 16,000.
     assert!((lost - SHARE).abs() <= 4.0 * deviation, "{lost}");
     // A datagram takes 115 us of the line, and is due every 560 us: nothing waits, but for what a busy machine does.
     let jitter = number(&flow["jitter_seconds"]);
-    println!("jitter {:.3} ms, iperf3 {:.3} ms", jitter * 1e3, number(&sum["jitter_ms"]));
+    println!("jitter {:.3} ms", jitter * 1e3);
     assert!((0.0..0.5e-3).contains(&jitter), "{jitter} s");
     assert!(pair.lab.output(&["net", "down"]).status.success());
     pair.lab.assert_gone();
