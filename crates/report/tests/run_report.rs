@@ -297,8 +297,13 @@ fn with_text(text: &str) -> Page {
 /// The formats of a text that means nothing to any of them.
 static PLAIN: LazyLock<(String, String)> = LazyLock::new(|| {
     let page = with_text("plain");
-    (html(&page), markdown(&page))
+    (without_breaks(&html(&page)), markdown(&page))
 });
+
+/// Where a long word may be broken is a tag of the page's own.
+fn without_breaks(html: &str) -> String {
+    html.replace("<wbr>", "")
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
@@ -308,7 +313,7 @@ proptest! {
     fn no_text_breaks_out(text in hostile()) {
         let hostile = with_text(&text);
         let (plain_html, plain_text) = &*PLAIN;
-        let hostile_html = html(&hostile);
+        let hostile_html = without_breaks(&html(&hostile));
         prop_assert_eq!(hostile_html.matches('<').count(), plain_html.matches('<').count());
         prop_assert_eq!(hostile_html.matches('>').count(), plain_html.matches('>').count());
         let lines = |text: &str| text.lines().filter(|line| line.starts_with('|')).count();
