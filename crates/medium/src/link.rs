@@ -21,7 +21,7 @@ pub fn line(direction: &Direction, name: &str, seed: u64) -> Chain {
     Draft { direction, name, seed, changes: false }.chain()
 }
 
-/// As [`line`], with every part that [`Chain::change`] may change.
+/// As [`line()`], with every part that [`Chain::change`] may change.
 pub fn changing_line(direction: &Direction, name: &str, seed: u64) -> Chain {
     Draft { direction, name, seed, changes: true }.chain()
 }

@@ -17,7 +17,7 @@ SIGHUP reads the policy, the identity and the revocations again; SIGTERM ends th
 /// `btu agent`.
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
-    /// Listen here for controllers with a certificate, or with the pairing code [default: [::]:7417]
+    /// Listen here for controllers with a certificate, or with the pairing code (default: any address, port 7417)
     #[arg(long, value_name = "ADDR[:PORT]", conflicts_with_all = ["stdio", "unix"])]
     pub(crate) listen: Option<String>,
     /// The agent's identity, as `btu keys issue NAME --role agent` wrote it
