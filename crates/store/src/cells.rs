@@ -142,20 +142,17 @@ impl Store {
     /// Every stored record of a run of any suite, in the order of its plan.
     pub fn records<T: DeserializeOwned + Send>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
         let packed = self.packed(run)?;
-        let count = packed.len();
         // A full run has a hundred megabytes of them unpacked, and nearly all the time of reading it goes into taking them apart: each
-        // is unpacked by itself and dropped then, so that never all of them are in memory as text, nor in both forms.
+        // is unpacked by itself, so that never all of them are in memory as text.
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let share = packed.len().div_ceil(threads).max(1);
         let parts: Vec<Result<Vec<T>, String>> = thread::scope(|scope| {
-            let one = |packed: Packed| serde_json::from_str(&packed.text()?).map_err(|error| error.to_string());
-            let mut packed = packed.into_iter();
-            let shares = std::iter::from_fn(|| Some(packed.by_ref().take(share).collect::<Vec<_>>()));
-            let shares = shares.take_while(|share| !share.is_empty());
-            let parts: Vec<_> = shares.map(|share| scope.spawn(move || share.into_iter().map(one).collect())).collect();
+            let one = |packed: &Packed| serde_json::from_str(&packed.text()?).map_err(|error| error.to_string());
+            let part = move |packed: &[Packed]| packed.iter().map(one).collect();
+            let parts: Vec<_> = packed.chunks(share).map(|packed| scope.spawn(move || part(packed))).collect();
             parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
-        let mut records = Vec::with_capacity(count);
+        let mut records = Vec::with_capacity(packed.len());
         for part in parts {
             records.extend(
                 part.map_err(|error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})")))?,
