@@ -34,11 +34,8 @@ use std::ops::Range;
 
 use btu_units::{Bytes, Span, Time};
 
-use crate::account::Account;
-use crate::frame::Frame;
 use crate::listeners::Listener;
 use crate::ring::{Access, Ring, Route, bits_at, stations_of};
-use crate::segment::{Meter, Segment, SegmentStep, Tap};
 use timers::Timers;
 
 /// The token's bits, preamble included.
@@ -47,8 +44,7 @@ const TOKEN_BITS: u64 = 88;
 const LONGEST_BITS: u64 = 4 * (9000 + 12);
 
 /// An FDDI ring with its stations and their queues.
-#[derive(Debug)]
-pub struct Fddi(Ring<TimedToken>);
+pub type Fddi = Ring<TimedToken>;
 
 impl Fddi {
     /// The ring with `listeners` on it, in this order; the chance in its queues comes from `name` and `seed`.
@@ -60,13 +56,13 @@ impl Fddi {
         let route = Route::new(listeners.len(), latency);
         let stations = stations_of(&ring.queue, ring.rate, listeners, name, seed);
         let timed = TimedToken { timers: Timers::new(route, target), token, until: Time::ZERO, start: Time::ZERO };
-        Self(Ring::new(timed, route, ring.rate, stations, listeners))
+        Self::of(timed, route, ring.rate, stations, listeners)
     }
 }
 
 /// The rules of the timed token.
 #[derive(Debug)]
-struct TimedToken {
+pub struct TimedToken {
     timers: Timers,
     /// The time a token takes.
     token: Span,
@@ -104,31 +100,5 @@ impl Access for TimedToken {
 
     fn left(&mut self, passage: u64, start: Time) {
         self.timers.freed(passage, self.start, start);
-    }
-}
-
-impl Segment for Fddi {
-    fn accept(&mut self, tap: Tap, frame: Frame, now: Time) {
-        self.0.accept(tap, frame, now);
-    }
-
-    fn poll(&mut self, now: Time) -> SegmentStep {
-        self.0.poll(now)
-    }
-
-    fn account(&self) -> Account {
-        self.0.account()
-    }
-
-    fn meter(&self) -> Meter {
-        self.0.meter()
-    }
-
-    fn announce(&mut self, number: u32, tap: Tap) {
-        self.0.announce(number, tap);
-    }
-
-    fn reset(&mut self) {
-        self.0.reset();
     }
 }

@@ -27,7 +27,7 @@ use crate::account::{Account, Cause};
 use crate::frame::Frame;
 use crate::listeners::{Listener, Listeners};
 use crate::queue::Queue;
-use crate::segment::{Meter, SegmentStep, Tap};
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 use exit::Exit;
 use ready::Ready;
 pub(crate) use route::{Route, bits_at};
@@ -49,7 +49,7 @@ pub(crate) fn stations_of(
 const CHECK_SEQUENCE: Bytes = Bytes::new(4);
 
 /// The rules by which a station may keep the token.
-pub(crate) trait Access {
+pub trait Access {
     /// Octets that a frame occupies on the ring beyond [`Frame::length`].
     const AROUND: Bytes;
 
@@ -85,7 +85,7 @@ enum Token {
 
 /// A ring with rules.
 #[derive(Debug)]
-pub(crate) struct Ring<A> {
+pub struct Ring<A> {
     access: A,
     route: Route,
     serializer: Serializer,
@@ -111,25 +111,8 @@ struct Work {
     busy: Span,
 }
 
-impl<A: Access> Ring<A> {
-    /// A ring of `rate` with a station for each listener on the route, in this order; the token starts at the first.
-    pub(crate) fn new(access: A, route: Route, rate: BitRate, stations: Vec<Station>, listeners: &[Listener]) -> Self {
-        Self {
-            access,
-            route,
-            serializer: Serializer::new(rate),
-            stations,
-            ready: Ready::new(listeners.len()),
-            waiting: 0,
-            token: Token::Free { passed: 0, start: Time::ZERO },
-            listeners: Listeners::new(listeners),
-            hearers: Vec::with_capacity(listeners.len()),
-            exit: Exit::default(),
-            work: Work::default(),
-        }
-    }
-
-    pub(crate) fn accept(&mut self, tap: Tap, frame: Frame, now: Time) {
+impl<A: Access> Segment for Ring<A> {
+    fn accept(&mut self, tap: Tap, frame: Frame, now: Time) {
         self.advance(now);
         self.walk(now);
         self.exit.receive();
@@ -142,7 +125,7 @@ impl<A: Access> Ring<A> {
         self.settle(tap.0, waited);
     }
 
-    pub(crate) fn poll(&mut self, now: Time) -> SegmentStep {
+    fn poll(&mut self, now: Time) -> SegmentStep {
         loop {
             if let Some(notice) = self.exit.notice() {
                 return notice;
@@ -160,24 +143,43 @@ impl<A: Access> Ring<A> {
         wakes.into_iter().flatten().min().map_or(SegmentStep::Idle, SegmentStep::Wake)
     }
 
-    pub(crate) fn account(&self) -> Account {
+    fn account(&self) -> Account {
         self.exit.account(self.waiting)
     }
 
     /// Data and overhead; a frame and the keeping of the token count when they end. An idle token's walk is neither.
-    pub(crate) fn meter(&self) -> Meter {
+    fn meter(&self) -> Meter {
         let data = Serializer::new(self.serializer.rate()).transmit(self.work.data);
         let overhead = self.work.busy.saturating_sub(data);
         Meter { data, overhead, frames: self.work.frames, lines: 1, ..Meter::default() }
     }
 
-    pub(crate) fn announce(&mut self, number: u32, tap: Tap) {
+    fn announce(&mut self, number: u32, tap: Tap) {
         self.listeners.announce(number, tap);
     }
 
-    pub(crate) fn reset(&mut self) {
+    fn reset(&mut self) {
         self.exit.reset(self.waiting);
         self.work = Work::default();
+    }
+}
+
+impl<A: Access> Ring<A> {
+    /// A ring of `rate` with a station for each listener on the route, in this order; the token starts at the first.
+    pub(crate) fn of(access: A, route: Route, rate: BitRate, stations: Vec<Station>, listeners: &[Listener]) -> Self {
+        Self {
+            access,
+            route,
+            serializer: Serializer::new(rate),
+            stations,
+            ready: Ready::new(listeners.len()),
+            waiting: 0,
+            token: Token::Free { passed: 0, start: Time::ZERO },
+            listeners: Listeners::new(listeners),
+            hearers: Vec::with_capacity(listeners.len()),
+            exit: Exit::default(),
+            work: Work::default(),
+        }
     }
 
     /// Lets everything happen that happens by `now`, without delivering.

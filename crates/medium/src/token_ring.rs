@@ -31,18 +31,14 @@ use std::ops::Range;
 use btu_network::Service;
 use btu_units::{BitRate, Bytes, Span, Time};
 
-use crate::account::Account;
-use crate::frame::Frame;
 use crate::listeners::Listener;
 use crate::ring::{Access, Ring, Route, bits_at, stations_of};
-use crate::segment::{Meter, Segment, SegmentStep, Tap};
 
 /// The token's bits.
 const TOKEN_BITS: u64 = 24;
 
 /// A token ring with its stations and their queues.
-#[derive(Debug)]
-pub struct TokenRing(Ring<Turn>);
+pub type TokenRing = Ring<Turn>;
 
 impl TokenRing {
     /// The ring with `listeners` on it, in this order; the chance in its queues comes from `name` and `seed`.
@@ -57,7 +53,7 @@ impl TokenRing {
         };
         let route = Route::new(listeners.len(), latency);
         let stations = stations_of(&ring.queue, ring.rate, listeners, name, seed);
-        Self(Ring::new(turn, route, ring.rate, stations, listeners))
+        Self::of(turn, route, ring.rate, stations, listeners)
     }
 }
 
@@ -72,7 +68,7 @@ fn latency_of(ring: &btu_network::TokenRing, stations: u64) -> Span {
 
 /// A station's turn: how long it keeps the token.
 #[derive(Debug)]
-struct Turn {
+pub struct Turn {
     service: Service,
     rate: BitRate,
     /// From the beginning of a frame until the token may be freed at the earliest.
@@ -127,31 +123,5 @@ impl Turn {
         let rate = u128::from(self.rate.bits_per_second().max(1));
         let nanoseconds = (u128::from(size.count()) * 8_000_000_000).div_ceil(rate);
         Span::from_nanoseconds(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
-    }
-}
-
-impl Segment for TokenRing {
-    fn accept(&mut self, tap: Tap, frame: Frame, now: Time) {
-        self.0.accept(tap, frame, now);
-    }
-
-    fn poll(&mut self, now: Time) -> SegmentStep {
-        self.0.poll(now)
-    }
-
-    fn account(&self) -> Account {
-        self.0.account()
-    }
-
-    fn meter(&self) -> Meter {
-        self.0.meter()
-    }
-
-    fn announce(&mut self, number: u32, tap: Tap) {
-        self.0.announce(number, tap);
-    }
-
-    fn reset(&mut self) {
-        self.0.reset();
     }
 }

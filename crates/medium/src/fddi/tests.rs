@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::account::Cause;
 use crate::ring::testing::*;
+use crate::segment::{Segment, SegmentStep, Tap};
 
 const AROUND: u64 = 22;
 

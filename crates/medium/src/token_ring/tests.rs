@@ -3,9 +3,10 @@ use btu_units::{BitRate, Length, Span};
 use proptest::prelude::*;
 
 use super::*;
-use crate::account::Cause;
+use crate::account::{Account, Cause};
 use crate::frame::Address;
 use crate::ring::testing::*;
+use crate::segment::{Meter, Segment, SegmentStep, Tap};
 
 const AROUND: u64 = 15;
 
