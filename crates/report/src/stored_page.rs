@@ -23,7 +23,7 @@ pub struct StoredRun<'a> {
 }
 
 /// Where a run came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The UUID of the run, which is the same in every database.
     pub uuid: String,

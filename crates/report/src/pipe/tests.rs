@@ -95,13 +95,7 @@ fn the_report_of_a_busy_machine() {
 
 /// What `draw` makes of the same run as the first screen, held to its limits.
 fn screens(draw: impl Fn(&StoredRun) -> crate::html::Page) -> String {
-    let origin = Origin {
-        uuid: String::new(),
-        label: None,
-        version: String::new(),
-        plan_hash: String::new(),
-        plan_is_known: true,
-    };
+    let origin = Origin { plan_is_known: true, ..Origin::default() };
     let page = draw(&StoredRun { run: &head(), origin: &origin, settings: &BTreeMap::new(), changes: &[] });
     let screens = [80, 120].map(|width| {
         let text = crate::first_screen(&page, &TextOptions { colour: false, width });

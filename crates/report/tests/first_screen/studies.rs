@@ -59,13 +59,7 @@ fn page<E: Experiment + Reported>(plan: &E, network: &str, seen: impl Fn(&E::Cel
     let mut run = head();
     network.clone_into(&mut run.network);
     run.conditions = vec!["TCP's congestion control is cubic".to_owned()];
-    let origin = Origin {
-        uuid: String::new(),
-        label: None,
-        version: String::new(),
-        plan_hash: String::new(),
-        plan_is_known: true,
-    };
+    let origin = Origin { plan_is_known: true, ..Origin::default() };
     let stored = StoredRun { run: &run, origin: &origin, settings: &BTreeMap::new(), changes: &[] };
     plan.page(&plan.judge(&records), &stored)
 }

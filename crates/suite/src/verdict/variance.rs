@@ -86,7 +86,7 @@ pub enum Group {
 /// One row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RowVariance {
-    /// Which.
+    /// The component, message size and load of the row.
     pub row: Row,
     /// Repetitions that count.
     pub repetitions: usize,

@@ -82,19 +82,23 @@ fn refusal(policy: &Policy, order: Order) -> String {
     admitted.expect_err("must be refused").to_string()
 }
 
-#[test]
-fn a_refusal_names_the_rule_and_its_line() {
-    let policy = policy();
-    let receive = TcpReceive {
+/// A bulk receiver on this host.
+fn receives() -> Order {
+    order(Activity::TcpReceive(TcpReceive {
         meeting: Rendezvous::Listen(HERE),
         token: [0; 16],
         message: Bytes::new(1),
         window: None,
         volume: None,
         receiving: Receiving::Plain,
-    };
+    }))
+}
+
+#[test]
+fn a_refusal_names_the_rule_and_its_line() {
+    let policy = policy();
     assert_eq!(
-        refusal(&policy, order(Activity::TcpReceive(receive))),
+        refusal(&policy, receives()),
         "activity tcp-receive is not one of tcp-send, udp-send, disk, cpu: `activities` in line 2 of the agent's policy \
          btu.toml forbids it"
     );
@@ -136,15 +140,7 @@ fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_
         }));
         let admitted = policy.admit(order, caller, None);
         // Whom it may call may call it.
-        let listens = TcpReceive {
-            meeting: Rendezvous::Listen(HERE),
-            token: [0; 16],
-            message: Bytes::new(1),
-            window: None,
-            volume: None,
-            receiving: Receiving::Plain,
-        };
-        let listener = policy.admit(self::order(Activity::TcpReceive(listens)), caller, None).unwrap();
+        let listener = policy.admit(receives(), caller, None).unwrap();
         let address = peer.parse::<SocketAddr>().unwrap().ip();
         assert_eq!(listener.bounds.callers.hold(address), admitted.is_ok(), "{peer}");
         admitted.is_ok()
